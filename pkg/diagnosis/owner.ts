@@ -11,7 +11,7 @@ import { listIn, pickTexts, textIn } from './project/fields.ts';
 export type Marks = Pick<ObjectMeta, 'name' | 'labels' | 'annotations' | 'ownerReferences' | 'managedFields'>;
 
 /** Names of the marks in labels and annotations. */
-const LABELS = [
+const MARKS = [
   'app.kubernetes.io/managed-by',
   'app.kubernetes.io/component',
   'helm.sh/chart',
@@ -23,8 +23,6 @@ const LABELS = [
   'kubernetes.azure.com/managedby',
   'high-availability-config.resources.gardener.cloud/type',
   'ingresscontroller.operator.openshift.io/owning-ingresscontroller',
-] as const;
-const ANNOTATIONS = [
   'meta.helm.sh/release-name',
   'argocd.argoproj.io/tracking-id',
   'objectset.rio.cattle.io/owner-gvk',
@@ -49,7 +47,7 @@ export const writersIn = (object: Fields): Pick<Marks, 'ownerReferences' | 'mana
 
 /** Of a workload, which is kept without its labels and annotations; undefined where nothing says who owns it. */
 export const marksIn = (object: Fields, { name, labels, annotations }: ObjectMeta): Marks | undefined => {
-  const found = { labels: picked(labels, LABELS), annotations: picked(annotations, ANNOTATIONS), ...writersIn(object) };
+  const found = { labels: picked(labels, MARKS), annotations: picked(annotations, MARKS), ...writersIn(object) };
   const some = Object.values(found).some((marks) => Object.keys(marks).length > 0);
   return some ? { ...defined({ name }), ...found } : undefined;
 };
@@ -124,12 +122,6 @@ const BUILT_IN: ReadonlySet<string> = new Set(['', 'apps', 'batch', 'discovery.k
 /** First minor that serves `v1`, KEP-3962. */
 const MUTATING_POLICIES_SINCE = 36;
 
-/** Where its owner wants a change, and whether it writes another one back for certain. */
-export type OwnerNote = Readonly<ReturnType<typeof keeps>>;
-
-const keeps = (line: string, isReverted = false) => ({ line: `# ${line}`, reverts: isReverted });
-const reverts = (line: string): OwnerNote => keeps(line, true);
-
 const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) => {
   const { name = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
   const managers = new Set(managedFields.map((entry) => textIn(entry, 'manager')));
@@ -139,7 +131,8 @@ const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) =>
 };
 
 type Question = ReturnType<typeof questionOf>;
-type By = (question: Question) => OwnerNote | undefined;
+/** Where this owner wants the change; undefined where nothing marks the object as its own. */
+type By = (question: Question) => string | undefined;
 
 /**
  * What of its chart's values it is: by name where that was read, else as most charts name it, which is no rule
@@ -161,16 +154,14 @@ const chartValue = ({ labels, about, distribution, pointer }: Question): string 
 const byGardener: By = ({ annotations, labels, managers, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && labels['high-availability-config.resources.gardener.cloud/type'] !== undefined)
-    return reverts(
-      "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)",
-    );
+    return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
   if (origin === undefined && !managers.has('gardenlet')) return undefined;
   const by = origin === undefined ? 'gardenlet' : `gardener-resource-manager, from ManagedResource ${origin},`;
   const where =
     about === 'service'
       ? '. Routing by zone: topologyAwareRouting in the Seed, for Shoots with failure tolerance type zone, or in the Garden; of an admission component service.topologyAwareRouting.enabled of its chart; not for a kube-apiserver whose ingress gateway ends TLS (IstioTLSTermination), which prefers its zone itself'
       : '';
-  return reverts(`${by} writes it back: change it where that is made${where}`);
+  return `${by} writes it back: change it where that is made${where}`;
 };
 
 const byEks: By = ({ labels, annotations, managers, name, about }) => {
@@ -179,68 +170,60 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
   const isDns = ['coredns', 'kube-dns'].includes(addOn);
   // aws/containers-roadmap#2033
   if (isDns && about !== 'service')
-    return keeps(
-      `EKS owns it: ${about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints'} in --configuration-values of aws eks update-addon --addon-name coredns; an update of the add-on may undo the command`,
-    );
+    return `EKS owns it: ${about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints'} in --configuration-values of aws eks update-addon --addon-name coredns; an update of the add-on may undo the command`;
   // The one value that is known: of no use where it is set already, and the CPU heuristic is what does not work.
-  return keeps(
-    isDns && !Object.values(annotations).some(isAuto)
-      ? `EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
-      : 'EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)',
-  );
+  return isDns && !Object.values(annotations).some(isAuto)
+    ? `EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
+    : 'EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
 };
 
+/** Of AKS, and of clusters that the scripts of Kubernetes made. */
 const byAddOnManager: By = ({ labels, version, about }) => {
-  if (labels['kubernetes.azure.com/managedby'] === 'aks') return reverts('AKS owns it and writes it back');
+  if (labels['kubernetes.azure.com/managedby'] === 'aks') return 'AKS owns it and writes it back';
   if (labels['addonmanager.kubernetes.io/mode'] !== 'Reconcile') return undefined;
   const policy = atLeast(version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
-  return reverts(
-    `the add-on manager rewrites it: use ${policy}a Kyverno rule on ${about === 'service' ? 'Services' : 'workloads'} instead (Kyverno has to be installed)`,
-  );
+  return `the add-on manager rewrites it: use ${policy}a Kyverno rule on ${about === 'service' ? 'Services' : 'workloads'} instead (Kyverno has to be installed)`;
 };
 
 /** docs.k3s.io/installation/packaged-components */
 const byK3s: By = ({ annotations }) => {
   if (annotations['objectset.rio.cattle.io/owner-gvk']?.startsWith('k3s.cattle.io/') !== true) return undefined;
   const addOn = annotations['objectset.rio.cattle.io/owner-name'] ?? '';
-  return reverts(
-    `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there`,
-  );
+  return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there`;
 };
 
 /** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */
 const byOperator: By = ({ owner, labels, about }) => {
   const version = labels['olm.owner'];
   if (version !== undefined && about !== 'replicas')
-    return reverts(
-      `OLM writes it back as ClusterServiceVersion ${version} says; of where Pods run it takes affinity, nodeSelector and tolerations from spec.config of the Subscription`,
-    );
+    return `OLM writes it back as ClusterServiceVersion ${version} says; of where Pods run it takes affinity, nodeSelector and tolerations from spec.config of the Subscription`;
   const group = owner?.apiVersion.includes('/') === true ? (owner.apiVersion.split('/')[0] ?? '') : '';
   if (owner === undefined || BUILT_IN.has(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
   const field = Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1];
   return field?.[about] === undefined
-    ? reverts(`${who} owns it, and its operator may revert a change: make it there if it has a field for it`)
-    : reverts(`${who} owns it, and its operator reverts other changes: make it there under ${field[about]}`);
+    ? `${who} owns it, and its operator may revert a change: make it there if it has a field for it`
+    : `${who} owns it, and its operator reverts other changes: make it there under ${field[about]}`;
 };
 
-const byFlux: By = (question) => {
-  const { labels, managers } = question;
+/** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */
+const byKustomization: By = ({ labels, managers }) => {
   const [set, release] = [labels['kustomize.toolkit.fluxcd.io/name'], labels['helm.toolkit.fluxcd.io/name']];
-  // fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on.
-  if (set !== undefined) return reverts(`Flux owns it: the same change under spec.patches of Kustomization ${set}`);
-  if (release !== undefined)
-    return keeps(
-      `Flux owns it: a value of the chart under spec.values of HelmRelease ${release}${chartValue(question)}, or the same change under spec.postRenderers`,
-    );
-  return managers.has('kustomize-controller') ? reverts('Flux owns it: make the change in its source') : undefined;
+  if (set !== undefined) return `Flux owns it: the same change under spec.patches of Kustomization ${set}`;
+  const isOwn = release === undefined && managers.has('kustomize-controller');
+  return isOwn ? 'Flux owns it: make the change in its source' : undefined;
+};
+
+const byHelmRelease: By = (question) => {
+  const release = question.labels['helm.toolkit.fluxcd.io/name'];
+  return release === undefined
+    ? undefined
+    : `Flux owns it: a value of the chart under spec.values of HelmRelease ${release}${chartValue(question)}, or the same change under spec.postRenderers`;
 };
 
 const byArgo: By = (question) =>
   question.annotations['argocd.argoproj.io/tracking-id'] !== undefined || question.managers.has('argocd-controller')
-    ? keeps(
-        `Argo CD owns it: change the source${chartValue(question)}, or ignoreDifferences jsonPointers: [${question.pointer}] with syncOptions: [RespectIgnoreDifferences=true]`,
-      )
+    ? `Argo CD owns it: change the source${chartValue(question)}, or ignoreDifferences jsonPointers: [${question.pointer}] with syncOptions: [RespectIgnoreDifferences=true]`
     : undefined;
 
 /** Who writes a field or the status of objects of others, or any object for a person; `unknown` is a client that names itself nowhere. */
@@ -252,48 +235,53 @@ const byWriter: By = ({ labels, managers, about }) => {
   const manager = labels['app.kubernetes.io/managed-by'] ?? '';
   const router = labels['ingresscontroller.operator.openshift.io/owning-ingresscontroller'];
   if (router !== undefined)
-    return reverts(
-      `OpenShift's ingress operator writes it back: IngressController ${router} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy)`,
-    );
+    return `OpenShift's ingress operator writes it back: IngressController ${router} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy)`;
   // envoyproxy/gateway api/v1alpha1/shared_types.go, KubernetesServiceSpec and KubernetesDeploymentSpec
   if (manager === 'envoy-gateway')
-    return reverts(
-      `Envoy Gateway writes it back: spec.provider.kubernetes.${about === 'service' ? 'envoyService (externalTrafficPolicy; patch for other fields)' : 'envoyDeployment (replicas, pod.topologySpreadConstraints; or envoyDaemonSet)'} of the EnvoyProxy that its Gateway (spec.infrastructure.parametersRef) or GatewayClass names`,
-    );
+    return `Envoy Gateway writes it back: spec.provider.kubernetes.${about === 'service' ? 'envoyService (externalTrafficPolicy; patch for other fields)' : 'envoyDeployment (replicas, pod.topologySpreadConstraints; or envoyDaemonSet)'} of the EnvoyProxy that its Gateway (spec.infrastructure.parametersRef) or GatewayClass names`;
   if (!/^(?:|kubectl|kustomize.*)$/.test(manager))
-    return reverts(`${manager} manages it, and probably writes it back: make the change there`);
+    return `${manager} manages it, and probably writes it back: make the change there`;
   const [writer, ...more] = [...managers].filter((name) => !PASSERS_BY.test(name));
   const who = writer === 'HashiCorp' ? 'Terraform' : writer;
   return writer === undefined || more.length > 0 || [...managers].some((name) => name.startsWith('kubectl'))
     ? undefined
-    : reverts(`${who} wrote it (managedFields), and may write it back: make the change there`);
+    : `${who} wrote it (managedFields), and may write it back: make the change there`;
 };
 
 const byHelm: By = (question) => {
   const { labels, annotations, managers } = question;
   const release = annotations['meta.helm.sh/release-name'];
   const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm' || release !== undefined || managers.has('helm');
-  if (!isHelms) return byWriter(question);
+  if (!isHelms) return undefined;
   // docs.rke2.io/helm: what RKE2 brings is installed by its Helm controller, and values come from a HelmChartConfig.
   if (release !== undefined && labels['helm.sh/chart']?.startsWith('rke2-') === true)
-    return keeps(
-      `RKE2 owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`,
-    );
+    return `RKE2 owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`;
   // rancher/fleet#1594
   if (annotations['objectset.rio.cattle.io/id'] !== undefined)
-    return keeps(
-      'Fleet owns it: change the source of its bundle (values or overlays in fleet.yaml); a patch makes the bundle Modified, and is undone where correctDrift is enabled',
-    );
-  return keeps(
-    `Helm owns it: set it in the values of the chart${chartValue(question)}, or in a post-renderer where it has none; an upgrade may undo the command`,
-  );
+    return 'Fleet owns it: change the source of its bundle (values or overlays in fleet.yaml); a patch makes the bundle Modified, and is undone where correctDrift is enabled';
+  return `Helm owns it: set it in the values of the chart${chartValue(question)}, or in a post-renderer where it has none; an upgrade may undo the command`;
 };
 
-/** In this order: what Flux, Argo CD or Fleet install by Helm carries Helm's marks too. */
-const OWNERS = [byGardener, byEks, byAddOnManager, byK3s, byOperator, byFlux, byArgo, byHelm] as const;
+/** In this order (what Flux, Argo CD or Fleet install by Helm carries Helm's marks too), and whether another change is reverted. */
+const OWNERS: readonly (readonly [by: By, reverts: boolean])[] = [
+  [byGardener, true],
+  [byEks, false],
+  [byAddOnManager, true],
+  [byK3s, true],
+  [byOperator, true],
+  [byKustomization, true],
+  [byHelmRelease, false],
+  [byArgo, false],
+  [byHelm, false],
+  [byWriter, true],
+];
 
 /** For the person who would patch the object; undefined where nothing says that another one owns it. */
-export const ownerNote = (...asked: Parameters<typeof questionOf>): OwnerNote | undefined => {
+export const ownerNote = (...asked: Parameters<typeof questionOf>) => {
   const question = questionOf(...asked);
-  return OWNERS.map((by) => by(question)).find((note) => note !== undefined);
+  const notes = OWNERS.map(([by, reverts]) => ({ text: by(question), reverts }));
+  const { text, reverts = false } = notes.find((note) => note.text !== undefined) ?? {};
+  return text === undefined ? undefined : { line: `# ${text}`, reverts };
 };
+
+export type OwnerNote = NonNullable<ReturnType<typeof ownerNote>>;
