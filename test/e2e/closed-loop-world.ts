@@ -12,7 +12,7 @@ import type { Recorder, Zone } from './closed-loop-zone.ts';
 import { describeFlowController, policyOf } from './flow-world.ts';
 import { zonesOf } from './hints-support.ts';
 import type { PodReading } from './metrics-api.ts';
-import { readRules } from './model-cluster.ts';
+import { readRules } from './proxy-rules.ts';
 import type { Series } from './prometheus.ts';
 
 export const SHOP = 'shop';

@@ -10,7 +10,7 @@ import { enterPrefix, run, waitFor } from './bed/machine.ts';
 import type { SliceEndpoint } from './bed/pod.ts';
 import type { World } from './closed-loop-world.ts';
 import { zonesOf } from './hints-support.ts';
-import { readRules } from './model-cluster.ts';
+import { readRules } from './proxy-rules.ts';
 
 /** As `// Needs built` of the suite names it. */
 export const ENVOY = 'envoy/1.40.0/envoy';

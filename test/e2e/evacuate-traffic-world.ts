@@ -8,7 +8,7 @@ import { waitFor } from './bed/machine.ts';
 import { nft } from './chaos-faults.ts';
 import { PODS_PER_ZONE, ZONES } from './closed-loop-results.ts';
 import { type Recorder, type Zone, createRecorder, startZone } from './closed-loop-zone.ts';
-import { readRules } from './model-cluster.ts';
+import { readRules } from './proxy-rules.ts';
 
 interface Sickness {
   /** Of the packets from a Pod, and of those to it, in thousandths. */

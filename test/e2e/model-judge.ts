@@ -6,7 +6,8 @@ import { EVENT_SOURCE, routeFor, type Route, type RouteInput } from '../../pkg/u
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import type { ClusterCase, ServiceCase, Update } from './model-cases.ts';
-import { createCluster, describeProxy, readRules, removeCluster, serviceName, servicePort } from './model-cluster.ts';
+import { createCluster, describeProxy, removeCluster, serviceName, servicePort } from './model-cluster.ts';
+import { readRules } from './proxy-rules.ts';
 import type { FleetMember } from './model-cluster.ts';
 import { type Finding, type Pod, differs, judgeController } from './model-controller.ts';
 

@@ -20,6 +20,12 @@ export interface Outcome {
   readonly failures: readonly string[];
 }
 
+/** e.g. `41 s`, `3 min 05 s`. */
+export const formatSeconds = (seconds: number): string => {
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
+};
+
 export default class CountingReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);

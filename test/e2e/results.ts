@@ -2,8 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeResults } from '../support/results.ts';
-import type { Counts } from './reporter.ts';
-import { formatSeconds } from './runner.ts';
+import { type Counts, formatSeconds } from './reporter.ts';
 
 /** Whether suites take their long forms, as `make soak` has them. */
 export const isLongForm = process.env['E2E_SOAK'] === '1';

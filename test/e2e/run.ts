@@ -4,13 +4,13 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { missingRequirements } from './bed/binaries.ts';
+import { formatSeconds } from './reporter.ts';
 import {
   builtFor,
   closingLine,
   countSuites,
   exitCodeOf,
   formatFailures,
-  formatSeconds,
   formatSummary,
   formatUnstable,
   leftToSoak,

@@ -8,7 +8,7 @@ import { FAILED } from '../support/failure-line.ts';
 import { buildWithin, defaultVersion, ensureBinaries, missingBuilt, missingPrograms } from './bed/binaries.ts';
 import { run as runCommand } from './bed/machine.ts';
 import { runInPlace, runIsolated } from './bed/state.ts';
-import { type Counts, type Outcome, outcomeVariable } from './reporter.ts';
+import { type Counts, type Outcome, formatSeconds, outcomeVariable } from './reporter.ts';
 import { oldestProxy } from './versions-plan.ts';
 
 interface LanesOptions<Item, Result> {
@@ -309,12 +309,6 @@ export const closingLine = ({ passed, failed, skipped }: Counts): string =>
 export const exitCodeOf = ({ failed, skipped }: Counts, missing: readonly string[]): 0 | 1 =>
   failed > 0 || (missing.length === 0 && skipped > 0) ? 1 : 0;
 
-/** e.g. `41 s`, `3 min 05 s`. */
-export const formatSeconds = (seconds: number): string => {
-  const whole = Math.round(seconds);
-  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
-};
-
 /** A line a suite, and one for all. */
 export const formatSummary = (results: readonly SuiteResult[]): string => {
   const seconds = results.reduce((sum, result) => sum + result.seconds, 0);
@@ -335,8 +329,6 @@ export const formatSummary = (results: readonly SuiteResult[]): string => {
     .join('\n');
 };
 
-const builder = join(fileURLToPath(new URL('../..', import.meta.url)), 'hack/kubernetes/build');
-
 interface PrepareOptions {
   /** Versions that are needed whole, beside the default one. Default: none. */
   readonly versions?: readonly string[];
@@ -352,6 +344,6 @@ export const prepareBinaries = async (options: PrepareOptions): Promise<void> =>
   const { versions = [], programs = builtFor(selectSuites([])), limitSeconds = 25 * 60, signal } = options;
   for (const version of new Set([defaultVersion, ...versions])) await ensureBinaries(version, { signal });
   await ensureBinaries(oldestProxy, { programs: ['kube-proxy'], signal });
-  await runCommand(builder, ['helm']);
+  await runCommand(join(root, 'hack/kubernetes/build'), ['helm']);
   buildWithin(programs, limitSeconds);
 };

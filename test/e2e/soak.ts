@@ -7,13 +7,13 @@ import { parseArgs } from 'node:util';
 import { writeResults } from '../support/results.ts';
 import { missingRequirements } from './bed/binaries.ts';
 import { longForms, readSoak, withEntries } from './results.ts';
+import { formatSeconds } from './reporter.ts';
 import {
   builtFor,
   closingLine,
   countSuites,
   exitCodeOf,
   formatFailures,
-  formatSeconds,
   formatSummary,
   prepareBinaries,
   runSuites,

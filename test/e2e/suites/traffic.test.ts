@@ -9,7 +9,7 @@ import { waitFor } from '../bed/machine.ts';
 import type { ServiceOptions, SliceEndpoint } from '../bed/pod.ts';
 import { startWebhook } from '../commands.ts';
 import { type Measurement, formatMatrices, measure, shareInZone } from '../hints-figures.ts';
-import { readRules } from '../model-cluster.ts';
+import { readRules } from '../proxy-rules.ts';
 import { keepResults } from '../results.ts';
 import {
   describeDisagreements,
