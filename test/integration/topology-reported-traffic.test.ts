@@ -912,7 +912,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/k3s-io/k3s/issues/11077',
     { spec: { ...CLOSE, type: 'LoadBalancer' }, extra: [daemonSet('svclb-web-3f2a1b0c', 'rancher/klipper-lb:v0.4.9')] },
     /enters through the Node whose address the client picks \(ServiceLB of k3s\)$/,
-    /Zones count where clients pick a Node of their own zone/,
+    /Zones count where clients, or a load balancer outside, pick a Node of their own zone/,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/11342',

@@ -37,7 +37,7 @@ interface Family extends Kind {
 const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
 const SELECTS =
-  ' Or an annotation selects the Nodes that take it, as by `topology.kubernetes.io/zone=<zone>`: `load-balancer.hetzner.cloud/node-selector`, `loadbalancer.openstack.org/node-selector`, `oci.oraclecloud.com/node-label-selector`.';
+  ' Or an annotation selects the Nodes that take it, as by `topology.kubernetes.io/zone=<zone>`: `load-balancer.hetzner.cloud/node-selector`, `loadbalancer.openstack.org/node-selector`, `oci.oraclecloud.com/node-label-selector`. That of Scaleway stands in the zone that `service.beta.kubernetes.io/scw-loadbalancer-zone` names.';
 const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
 // awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
 const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`;
@@ -56,7 +56,7 @@ const anyNode = (who: string, more = '') => ({
 const oneNode = (who: string) => ({
   enters: `through the one Node that announces its address (${who})`,
   remedy:
-    'All traffic enters one Node, which shares it among all Pods. For several: BGP, over which each announces, or more Services, whose addresses other Nodes may announce.',
+    'All traffic enters one Node, which shares it among all Pods. For several: BGP, over which each announces, or more Services, whose addresses other Nodes announce where `nodeSelectors` of an L2Advertisement (MetalLB) or a policy (Cilium) for each say so, else perhaps.',
   reach:
     'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` those of the one Node do alone. Over BGP several Nodes announce.',
   announced: 'one' as const,
@@ -90,7 +90,8 @@ const CILIUM_BGP: Kind = {
 
 export const NODE_PORT: Kind = {
   enters: 'through the Node whose port the client picks',
-  remedy: 'Zones count where clients pick a Node of their own zone.',
+  remedy:
+    'Zones count where clients, or a load balancer outside, pick a Node of their own zone. With `externalTrafficPolicy: Local` it stays on that Node: for those that leave out Nodes without a Pod.',
   blind: ANYWHERE,
 };
 

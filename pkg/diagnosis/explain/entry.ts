@@ -6,6 +6,7 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
+import { selects } from '../bypasses/watchers.ts';
 import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
@@ -80,20 +81,15 @@ export const entryOf = (facts: Facts) => {
     const isLocal = externalTrafficPolicy === 'Local';
     // What is on a Node that was not seen may be on one of these.
     const isStranded = isLocal && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
-    /** With the ready Nodes through which it may enter, and whether under the policy Local all its endpoints are on others. */
-    const entry = { ...kind, takers, isStranded };
-    if (!isLocal) return { ...entry, blind: undefined };
-    const isBlind = blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
+    const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
     let local = isBlind
       ? `; Nodes without one of its Pods drop it${uncheckedBy(blind)}`
       : `, among Nodes with one of its Pods${rest}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
-    return {
-      ...entry,
-      blind: isBlind ? blind : undefined,
-      enters: `${kind.enters}${local} (externalTrafficPolicy Local)`,
-    };
+    const enters = isLocal ? `${kind.enters}${local} (externalTrafficPolicy Local)` : kind.enters;
+    /** With the ready Nodes through which it may enter, and whether under the policy Local all its endpoints are on others. */
+    return { ...kind, enters, takers, isStranded, ...(isBlind && { blind }) };
   };
   if (type === 'NodePort') return at(ports[0] ?? (exposureOf(service, PUBLISHED) ? PUBLISHED : NODE_PORT));
   if (type !== 'LoadBalancer' && exposureOf(service) !== undefined) return at(TAILNET);
@@ -119,10 +115,7 @@ const isDropping = ({ slices, index }: Facts, node: Node): boolean => {
 };
 
 /** Under `externalTrafficPolicy: Local`: a Node with one Pod gets as much as one with several. */
-const unevenEntry = (
-  { name, endpoints }: Facts,
-  { announced, evenly }: Pick<Kind, 'announced' | 'evenly'>,
-): Cause[] => {
+const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly }: Kind): Cause[] => {
   const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
   const [few, many] = [counts[0], counts.at(-1)];
   if (announced === 'one' || !few || !many || many[1] < 2 * few[1]) return [];
@@ -167,6 +160,10 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   return [...(remedy === LEFT_OUT ? unevenEntry(facts, entry) : []), ...fails(evidence, remedy)];
 };
 
+/** Its Pods are those of a gateway: what enters is all that it is for. */
+export const isGateway = ({ service, index }: Facts): boolean =>
+  index.bypasses.watchers.receivers.some(({ runner, isProxy }) => isProxy && selects(service, runner));
+
 const FIELD = { pointer: '/spec/externalTrafficPolicy' };
 const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
@@ -176,7 +173,8 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
   if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
-  const stage = wanted || [NODE_PORT.remedy, OTHER_ENTRY.remedy].includes(entry.remedy) ? 'prerequisite' : 'effective';
+  const isOpen = entry.remedy === OTHER_ENTRY.remedy || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
+  const stage = wanted || isOpen ? 'prerequisite' : 'effective';
   const note = stage === 'effective' && ownerNote(service.metadata ?? {}, FIELD, facts.version);
   const say = (evidence: string, remedy: string) => [
     { ...cause(stage, 'LoadBalancerTraffic', evidence, remedy), ...(note && { fix: [note.line] }) },

@@ -10,7 +10,7 @@ import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
 import { inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
 import { balanceCauses, stickyCauses } from './load.ts';
-import { entryCauses, entryOf, localEntryCauses, shutOut } from './entry.ts';
+import { entryCauses, entryOf, isGateway, localEntryCauses, shutOut } from './entry.ts';
 import {
   type ExplainOptions,
   type Facts,
@@ -130,7 +130,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
       : []),
     ...evacuation,
     // Which Node a node port is asked of is the client's choice: that nothing asks for zones comes first.
-    ...(wanted || facts.service.spec?.type !== 'NodePort' ? entry : []),
+    ...(wanted || facts.service.spec?.type !== 'NodePort' || isGateway(facts) ? entry : []),
     ...failingCauses(facts),
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.

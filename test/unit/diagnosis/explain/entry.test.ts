@@ -12,17 +12,21 @@ interface World {
   readonly labels?: Readonly<Record<string, string>>;
   /** Namespace of a Pod. */
   readonly beside?: string;
+  readonly image?: string;
 }
 
-const explained = ({ spec, annotations = {}, labels = {}, beside = 'shop' }: World) => {
-  const own = service({ metadata: { name: 'web', namespace: 'shop', annotations }, spec });
+const explained = ({ spec, annotations = {}, labels = {}, beside = 'shop', image = '' }: World) => {
+  const metadata = { name: 'web', namespace: 'shop', annotations };
+  const own = service({ metadata, spec });
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'speaker', namespace: beside } };
+  const template = { metadata: { labels: { app: 'server' } }, spec: { containers: [{ name: 'web', image }] } };
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { template } };
   const nodes = ['a', 'b'].map((zone) => node({ zone, metadata: { name: `n-${zone}`, labels } }));
   const endpoints = ['a', 'b'].map((zone, at) =>
     endpoint({ zone, nodeName: `n-${zone}`, addresses: [`198.18.0.${at}`] }),
   );
   const slices = slice({ service: 'web', metadata: { namespace: 'shop' }, endpoints });
-  return explain(snapshotOf(...nodes, own, slices, pod), own, { now: 0 });
+  return explain(snapshotOf(...nodes, own, slices, pod, workload), own, { now: 0 });
 };
 
 const entersAt = (world: World): string => explained(world).scope.enters;
@@ -139,6 +143,7 @@ describe('the first cause of a Service that takes traffic from outside and asks 
     ['Nodes of its zone', { spec: LB, labels: EKS }, ENTERS, /added later get nothing until the Service changes/],
     ['one Node for all', { spec: LOCAL_LB, beside: 'purelb' }, ENTERS, /^Set `externalTrafficPolicy: Cluster`/],
     ['Nodes in DNS', { spec: { type: 'NodePort' }, annotations: PUBLISHED }, ENTERS, /^`externalTrafficPolicy: Local`/],
+    ['any of a gateway', { spec: { type: 'NodePort' }, image: 'traefik:v3' }, ENTERS, /Local` it stays on that Node/],
     ['what is not known', { spec: LB }, 'NotRequested', /^Set/],
     ['the Node that a client picks', { spec: { type: 'NodePort' } }, 'NotRequested', /^Set/],
   ];
