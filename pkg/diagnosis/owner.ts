@@ -1,6 +1,6 @@
 // Who owns an object, by the marks that it carries, and where its owner wants a change: another one reverts a patch of the object.
 import { ANNOTATION_ORIGIN, ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
-import type { ObjectMeta, StringMap } from '../apis/meta.ts';
+import type { ObjectMeta } from '../apis/meta.ts';
 import { type Fields, defined, picked } from '../apis/values.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { isAuto } from '../routing/slots.ts';

@@ -436,12 +436,12 @@ const ROWS: readonly Row[] = [
   ],
   // The policy of the Service.
   [
-    'https://github.com/kubernetes/kubernetes/issues/121371',
-    { version: '1.26.9', nodes: ['a', 'b'], spec: LOCAL, endpoints: ['a', 'a'] },
+    'https://github.com/DataDog/helm-charts/issues/1251',
+    { version: '1.26.9', nodes: ['a', 'b'], service: HELM, spec: LOCAL, endpoints: ['a', 'a'] },
     'NotWanted',
     'NoLocalEndpoints',
     /^✗ /,
-    /connections from there fail\. .*"internalTrafficPolicy":"Cluster"/,
+    /connections from there fail\. .*"internalTrafficPolicy":"Cluster".*\(probably service\.internalTrafficPolicy; see helm/,
     /kubectl annotate/,
   ],
   [
