@@ -1,9 +1,10 @@
 // What routers make of hints, Node by Node: which endpoints they use, and why not those of their zone.
+import type { Node } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { type HintRule, isOptedIn } from '../../upstream/proxy/hint-rule.ts';
-import { laterRelease } from '../routers/behaviour.ts';
+import { firstRelease } from '../routers/behaviour.ts';
 import { PLANES } from '../routers/planes.ts';
 import { type Facts, racedNodes } from './facts.ts';
 import { inOnePlace } from './given.ts';
@@ -49,16 +50,21 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
 };
 
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has. */
-const updateOf = ({ index, service, wish }: Facts): string | undefined => {
+const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]): string | undefined => {
   const isRead = ({ optIn }: HintRule): boolean =>
     optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
-  const [update] = index.answers.flatMap(({ router, title, version, behaviour }) => {
-    const later = laterRelease(PLANES.find(({ name }) => name === router)?.versions ?? [], version ?? '', isRead);
+  const [update] = nodes.flatMap((node) => {
+    const { router, title, version, behaviour } = index.routers.of(node);
+    const own = PLANES.find(({ name }) => name === router)?.versions ?? [];
+    const later = firstRelease(
+      own.filter(({ when, assumed }) => when === undefined && assumed === undefined),
+      isRead,
+    );
     const how =
       behaviour.hints === 'none'
         ? ', which follow hints.'
         : `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
-    return version === null || later === undefined ? [] : [`Update ${title} to ${later} or newer${how}`];
+    return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
   });
   return update;
 };
@@ -73,7 +79,9 @@ export const usedCauses = (facts: Facts): Cause[] => {
   return PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     if (routes.every((route) => route.reason !== reason)) return [];
-    const update = /^HintsIgnored|NotOptedIn$/.test(reason) ? updateOf(facts) : undefined;
+    const isOfRelease = reason === 'HintsIgnored' || (facts.wish.mode !== 'none' && reason.endsWith('NotOptedIn'));
+    const nodes = routes.flatMap((route) => (route.reason === reason ? route.nodes.slice(0, 1) : []));
+    const update = isOfRelease ? updateOf(facts, nodes) : undefined;
     const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : update;
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });

@@ -1,5 +1,5 @@
 // What a rule of the table means for clients: what of a Service it looks at, what they get where no hint fits, and since when none fails.
-import { type HintRule, isSince } from '../../upstream/proxy/hint-rule.ts';
+import type { HintRule } from '../../upstream/proxy/hint-rule.ts';
 import type { DataPlane } from './planes.ts';
 import type { Behaviour } from './types.ts';
 
@@ -26,18 +26,6 @@ export const firstRelease = (versions: DataPlane['versions'], isWanted: (rule: H
   const other = versions.findIndex(({ rule }) => !isWanted(rule));
   const first = versions.slice(0, other).findLast(({ rule }) => rule.optIn !== undefined);
   return first?.since?.join('.') ?? null;
-};
-
-/** The release from which hints are read as is wanted, where this version does otherwise; undefined: there is none that was examined. */
-export const laterRelease = (
-  versions: DataPlane['versions'],
-  version: string,
-  isWanted: (rule: HintRule) => boolean,
-): string | undefined => {
-  const [major = 0, minor = 0, patch = Infinity] = version.split('.').map(Number);
-  const always = versions.filter(({ when, assumed }) => when === undefined && assumed === undefined);
-  const own = always.find(({ since }) => since === undefined || isSince({ major, minor, patch }, since));
-  return own !== undefined && isWanted(own.rule) ? undefined : firstRelease(always, isWanted)?.toString();
 };
 
 export const behaviourOf = (rule: HintRule, source: string, versions: DataPlane['versions'] = []): Behaviour => ({
