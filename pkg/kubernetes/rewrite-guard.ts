@@ -1,18 +1,6 @@
 // Keeps two writers of one object from fighting at full speed: what another writer reverts is written again at once, then seldom.
 import type { Clock } from './types.ts';
 
-export interface RewriteGuardOptions {
-  clock: Pick<Clock, 'monotonic'>;
-  /** Least milliseconds between the n-th rewrite of an object (1, 2, …) and the next one. */
-  delayMs(rewrites: number): number;
-  /** So many rewrites are a fight. Default 3. */
-  fightAfter?: number;
-  /** Rewrites older than this count no more, milliseconds. Default: all count. */
-  windowMs?: number;
-  /** A state that is still there so long after its n-th rewrite ends the row, milliseconds. Default: none does. */
-  quietMs?(rewrites: number): number;
-}
-
 /** `again`: the same state is written once more because another writer changed the object. */
 export type WritePermit =
   { readonly kind: 'write'; readonly again: boolean } | { readonly kind: 'wait'; readonly afterMs: number };
@@ -26,7 +14,17 @@ interface Guarded {
 /** Delays are long before so many. */
 const MAX_REWRITES = 16;
 
-export const createRewriteGuard = (options: RewriteGuardOptions) => {
+export const createRewriteGuard = (options: {
+  clock: Pick<Clock, 'monotonic'>;
+  /** Least milliseconds between the n-th rewrite of an object (1, 2, …) and the next one. */
+  delayMs(rewrites: number): number;
+  /** So many rewrites are a fight. Default 3. */
+  fightAfter?: number;
+  /** Rewrites older than this count no more, milliseconds. Default: all count. */
+  windowMs?: number;
+  /** A state that is still there so long after its n-th rewrite ends the row, milliseconds. Default: none does. */
+  quietMs?(rewrites: number): number;
+}) => {
   const { clock, delayMs, fightAfter = 3, windowMs = Infinity, quietMs = () => Infinity } = options;
   const objects = new Map<string, Guarded>();
 

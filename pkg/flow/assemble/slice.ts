@@ -120,16 +120,8 @@ export const endpointName = ({ pod, address }: Pick<FlowSliceEndpoint, 'pod' | '
 
 export const isSpread = ({ mark }: Pick<FlowSlice, 'mark'>): boolean => mark === PLAN_SPREAD;
 
-export interface SliceView {
-  readonly name: string;
-  /** Empty where it has none. */
-  readonly pod: string;
-  readonly zone: string;
-  /** In any slice. */
-  readonly ready: boolean;
-  /** Zones of its hints in the first slice that has some. */
-  readonly forZones: readonly string[];
-}
+/** `ready`: in any slice; `forZones`: of its hints in the first slice that has some. */
+export type SliceView = Pick<FlowSliceEndpoint, 'pod' | 'zone' | 'ready' | 'forZones'> & { readonly name: string };
 
 /** Endpoints in name order. Slices of host names are not planned: proxies ignore them. */
 export const viewsOfEndpoints = (slices: readonly FlowSlice[]): SliceView[] => {

@@ -152,16 +152,6 @@ export interface HintsInForce {
   readonly endpoints: readonly PlannedEndpoint[];
 }
 
-/** How the clients of each zone are shared. */
-export interface Sharing {
-  /** Zones with clients, in name order. */
-  readonly zones: readonly string[];
-  /** Endpoints that serve each zone; a zone that no endpoint is hinted for uses all. */
-  readonly sharers: readonly number[];
-  /** Zones that no endpoint is hinted for. */
-  readonly orphans: readonly string[];
-}
-
 type Endpoint = Pick<FlowEndpoint, 'name' | 'zone'>;
 
 /** Zones that an endpoint is hinted for. */
@@ -173,8 +163,8 @@ export const hintsOf = ({ spread, endpoints }: HintsInForce): HintsOf => {
   return ({ name, zone }) => hinted.get(name) ?? (zone === '' ? [] : [zone]);
 };
 
-/** How ready endpoints share the clients of the zones: one endpoint without a hint makes proxies ignore all of them. */
-export const sharingOf = (zones: readonly string[], endpoints: readonly Endpoint[], hints: HintsInForce): Sharing => {
+/** How ready endpoints share the clients of the zones, which are in name order: one endpoint without a hint makes proxies ignore all of them. */
+export const sharingOf = (zones: readonly string[], endpoints: readonly Endpoint[], hints: HintsInForce) => {
   const counts = new Map(zones.map((zone) => [zone, 0]));
   const given = hintsOf(hints);
   const ignored = endpoints.some((endpoint) => given(endpoint).length === 0);
@@ -188,10 +178,14 @@ export const sharingOf = (zones: readonly string[], endpoints: readonly Endpoint
   const sharers = zones.map((zone) => counts.get(zone) ?? 0);
   return {
     zones,
+    /** Endpoints that serve each zone; a zone that no endpoint is hinted for uses all. */
     sharers: sharers.map((count) => (count === 0 ? endpoints.length : count)),
+    /** Zones that no endpoint is hinted for. */
     orphans: zones.filter((_, index) => sharers[index] === 0),
   };
 };
+
+export type Sharing = Readonly<ReturnType<typeof sharingOf>>;
 
 /** The plan with these endpoints: those that it does not know serve their own zone. */
 export const planFor = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]): HintsInForce => {
