@@ -106,28 +106,6 @@ export type ZoneRefusal =
 /** What a write is for. `Adopted` and `Released` only change our record. */
 export type ZoneWrite = 'Assigned' | 'Reasserted' | 'Adopted' | 'Restored' | 'Released';
 
-interface About {
-  /** Groups that it is about, in name order; none where the Node has left its group. */
-  readonly groups: readonly string[];
-  readonly message: string;
-}
-
-export type ZoneDecision =
-  /** No group asks for anything, and nothing was set on the Node. */
-  | { readonly kind: 'none' }
-  /** The Node has the zone that its group asks for; `own`: since we wrote it. */
-  | ({ readonly kind: 'settled'; readonly reason: 'Assigned' | 'AlreadyInZone' } & About)
-  | ({
-      readonly kind: 'write';
-      readonly reason: ZoneWrite;
-      /** The label's new value; undefined: no label. */
-      readonly zone: string | undefined;
-      /** The label changes, and not only our record: volumes have to be looked at. */
-      readonly moves: boolean;
-      readonly record: ZoneRecord | undefined;
-    } & About)
-  | ({ readonly kind: 'refused'; readonly reason: ZoneRefusal } & About);
-
 /** Written again this often, a label that goes again belongs to another writer. */
 const MAX_LOSSES = 2;
 /** A loss this long ago, seconds, is no sign of a rival: kubelets and people write labels too, now and then. */
@@ -148,19 +126,21 @@ interface Case {
 const quote = (zone: string | undefined): string => (zone === undefined ? 'no value' : JSON.stringify(zone));
 const field = `metadata.labels[${LABEL_ZONE}]`;
 
-const refuse = (groups: readonly string[], reason: ZoneRefusal, message: string): ZoneDecision => ({
-  kind: 'refused',
-  reason,
-  groups,
-  message,
-});
+/** `groups`: that it is about, in name order; none where the Node has left its group. */
+const refuse = (groups: readonly string[], reason: ZoneRefusal, message: string) =>
+  ({ kind: 'refused', reason, groups, message }) as const;
 
+/** The Node has the zone that its group asks for. `Assigned`: since we wrote it. */
+const settled = (reason: 'Assigned' | 'AlreadyInZone', group: string, message: string) =>
+  ({ kind: 'settled', reason, groups: [group] as readonly string[], message }) as const;
+
+/** `moves`: the label changes, and not only our record, so that volumes have to be looked at; `zone`: its new value, undefined: no label. */
 const write = (
   { zone: before }: Case,
   groups: readonly string[],
   reason: ZoneWrite,
   change: { zone: string | undefined; record: ZoneRecord | undefined; message: string },
-): ZoneDecision => ({ kind: 'write', reason, groups, moves: change.zone !== before, ...change });
+) => ({ kind: 'write', reason, groups, moves: change.zone !== before, ...change }) as const;
 
 /** Labels set by hand have no controller behind them. */
 const isPerson = (manager: string): boolean => manager.startsWith('kubectl');
@@ -180,7 +160,7 @@ const isKubeEdges = ({ zoneManagers, memberManagers }: GroupNode): boolean =>
 const isOurs = ({ zone, record, node }: Case): boolean =>
   record?.zone === zone && zone !== undefined && !isKubeEdges(node);
 
-const foreign = ({ name, zone }: Case, group: string): ZoneDecision =>
+const foreign = ({ name, zone }: Case, group: string) =>
   refuse(
     [group],
     'ForeignZone',
@@ -190,14 +170,14 @@ const foreign = ({ name, zone }: Case, group: string): ZoneDecision =>
 const before = ({ record }: Case): string =>
   record?.previous === undefined ? '' : `; before the group it was ${quote(record.previous)}`;
 
-const takenAway = (one: Case, groups: readonly string[], advice: string): ZoneDecision =>
+const takenAway = (one: Case, groups: readonly string[], advice: string) =>
   refuse(
     groups,
     'LabelTakenAway',
     `Node ${one.name}: another writer changed ${field} from ${quote(one.record?.zone)} to ${quote(one.zone)}, as KubeEdge's own controller does from 1.21 on${before(one)}. Nothing is written; ${advice}`,
   );
 
-const kubeEdges = (one: Case, groups: readonly string[]): ZoneDecision =>
+const kubeEdges = (one: Case, groups: readonly string[]) =>
   refuse(
     groups,
     'ManagedByKubeEdge',
@@ -210,7 +190,7 @@ const assign = (
   group: string,
   reason: 'Assigned' | 'Reasserted',
   record: { previous: string | undefined; losses: number; lostAt?: number },
-): ZoneDecision =>
+) =>
   write(one, [group], reason, {
     zone: group,
     record: { zone: group, ...defined(record) },
@@ -218,19 +198,19 @@ const assign = (
   });
 
 /** The zone is the group's already. */
-const inPlace = (one: Case, group: string): ZoneDecision => {
+const inPlace = (one: Case, group: string) => {
   const { name, record, node } = one;
   if (isKubeEdges(node)) return kubeEdges(one, [group]);
   const message = `Node ${name} is in zone ${group}, the name of its NodeGroup`;
-  if (record === undefined) return { kind: 'settled', reason: 'AlreadyInZone', groups: [group], message };
-  if (record.zone === group) return { kind: 'settled', reason: 'Assigned', groups: [group], message };
+  if (record === undefined) return settled('AlreadyInZone', group, message);
+  if (record.zone === group) return settled('Assigned', group, message);
   // Another writer moved it to the new group before us: the zone to give back at the end is still the one that we remember.
   const adopted = { ...record, zone: group, losses: 0 };
   return write(one, [group], 'Adopted', { zone: group, record: adopted, message });
 };
 
 /** What we wrote is not there any more, though the group still asks for it. */
-const lost = (one: Case, group: string, record: ZoneRecord, takeover: boolean): ZoneDecision => {
+const lost = (one: Case, group: string, record: ZoneRecord, takeover: boolean) => {
   const { zone, node, now } = one;
   if (isKubeEdges(node)) return kubeEdges(one, [group]);
   const losses = record.lostAt === undefined || now - record.lostAt > FORGIVEN_SECONDS ? 0 : record.losses;
@@ -240,7 +220,7 @@ const lost = (one: Case, group: string, record: ZoneRecord, takeover: boolean): 
   return assign(one, group, 'Reasserted', { previous: zone ?? record.previous, losses: losses + 1, lostAt: now });
 };
 
-const restore = (one: Case, groups: readonly string[], { previous }: ZoneRecord, why: string): ZoneDecision =>
+const restore = (one: Case, groups: readonly string[], { previous }: ZoneRecord, why: string) =>
   write(one, groups, 'Restored', {
     zone: previous,
     record: undefined,
@@ -248,7 +228,7 @@ const restore = (one: Case, groups: readonly string[], { previous }: ZoneRecord,
   });
 
 /** The one group of the Node asks for its zone. */
-const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
+const wanted = (one: Case, group: NodeGroup) => {
   const { name, zone, record } = one;
   const target = nameOf(group);
   const takeover = mayTakeOver(group);
@@ -269,10 +249,10 @@ const wanted = (one: Case, group: NodeGroup): ZoneDecision => {
   return assign(one, target, 'Assigned', { previous: zone, losses: 0 });
 };
 
-/** No group asks for a zone any more: what was set is reverted, and nothing else. */
-const unwanted = (one: Case): ZoneDecision => {
+/** No group asks for a zone any more: what was set is reverted, and nothing else; `none`: nothing was set. */
+const unwanted = (one: Case) => {
   const { name, zone, record, node } = one;
-  if (record === undefined) return { kind: 'none' };
+  if (record === undefined) return { kind: 'none' } as const;
   if (isOurs(one))
     return restore(one, [], record, `is no longer in NodeGroup ${record.zone}, or that group has no topology`);
   if (isKubeEdges(node) && record.previous !== undefined) return kubeEdges(one, []);
@@ -285,7 +265,7 @@ const unwanted = (one: Case): ZoneDecision => {
 };
 
 /** Decides for one Node; `now` in seconds since 1970. Applying the decision and deciding again gives `settled`, `none` or the same refusal. */
-export const decideZone = (node: GroupNode, all: readonly NodeGroup[], now: number): ZoneDecision => {
+export const decideZone = (node: GroupNode, all: readonly NodeGroup[], now: number) => {
   const groups = groupsOf(node, all);
   const record = parseRecord(node.metadata.annotations?.[ANNOTATION_GROUP_ZONE]);
   const one: Case = { node, name: nameOf(node), zone: zoneLabelOf(node), record, now };
@@ -297,3 +277,5 @@ export const decideZone = (node: GroupNode, all: readonly NodeGroup[], now: numb
   }
   return group !== undefined && isTopologyEnabled(group) && groups.length === 1 ? wanted(one, group) : unwanted(one);
 };
+
+export type ZoneDecision = ReturnType<typeof decideZone>;
