@@ -106,11 +106,16 @@ const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
 const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
   ['NodeIgnored', 'not on their own Node, as asked'],
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
-  ['StickyClients', 'clients keep to one endpoint (StickyClients)'],
+  ['StickyClients', 'clients may keep to one endpoint (StickyClients)'],
 ];
 
-const limitTexts = ({ causes }: Explanation): string[] =>
-  LIMITS.flatMap(([cause, text]) => (causes.some(({ reason }) => reason === cause) ? [text] : []));
+/** Clients of API servers keep to one endpoint everywhere: below the tick, not beside it. */
+const limitTexts = ({ causes, name }: Explanation): string[] =>
+  LIMITS.flatMap(([cause, text]) =>
+    causes.some(({ reason }) => reason === cause) && !(cause === 'StickyClients' && name.endsWith('apiserver'))
+      ? [text]
+      : [],
+  );
 
 /** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
 const scopedText = (report: Explanation, alone: string): string => {

@@ -801,7 +801,7 @@ const ROWS: readonly Row[] = [
     { spec: GRPC, plane: cilium('1.17.6', { 'enable-service-topology': 'true' }) },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients keep to one endpoint \(StickyClients\)$/,
+    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
     /Port http .* the endpoint is picked once .*MAX_CONNECTION_AGE/,
   ],
   [
@@ -809,7 +809,7 @@ const ROWS: readonly Row[] = [
     { spec: { ...CLOSE, ports: [{ name: 'http', port: 4318 }] } },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients keep to one endpoint \(StickyClients\)$/,
+    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
     /Port http of Service .*MAX_CONNECTION_AGE/,
   ],
   [
