@@ -192,9 +192,6 @@ const environmentOf = (pod: KubeletPod): Record<string, string> =>
     ]),
   );
 
-/** Whether it answers that it is ready, as the Pod's probe asks. */
-const isReady = ({ addresses }: Running): Promise<boolean> => probeReady(`http://${addresses.ipv4}:8081/readyz`);
-
 /** The files of its ConfigMaps, and the arguments with their paths for those in the container. */
 const mount = async ({ api, directory }: Bed, pod: KubeletPod): Promise<readonly string[]> => {
   const [{ args, volumeMounts = [] }] = pod.spec.containers;
@@ -301,7 +298,7 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
       const code = existsSync(one.codeFile) ? Number(readFileSync(one.codeFile, 'utf8')) : 1;
       return tell(pod, one, 'finished', finishedStatus(code));
     }
-    const ready = await isReady(one);
+    const ready = await probeReady(`http://${one.addresses.ipv4}:8081/readyz`);
     return tell(pod, one, `running ${ready}`, runningStatus(ready, one.addresses, one.node));
   };
 
