@@ -164,10 +164,6 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
 export const isGateway = ({ service, index }: Facts): boolean =>
   index.bypasses.watchers.receivers.some(({ runner, isProxy }) => isProxy && selects(service, runner));
 
-/** What the remedy changes. */
-const fieldOf = (remedy: string) => ({
-  pointer: remedy.includes('externalTrafficPolicy') ? '/spec/externalTrafficPolicy' : '/metadata/annotations',
-});
 const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
@@ -178,7 +174,10 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
   const isOpen = entry.remedy === OTHER_ENTRY.remedy || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
-  const note = stage === 'effective' && ownerNote(service.metadata ?? {}, fieldOf(entry.remedy), facts.version);
+  const changed = entry.remedy.includes('externalTrafficPolicy')
+    ? 'spec/externalTrafficPolicy'
+    : 'metadata/annotations';
+  const note = stage === 'effective' && ownerNote(service.metadata ?? {}, { pointer: `/${changed}` }, facts.version);
   const say = (evidence: string, remedy: string) => [
     { ...cause(stage, 'LoadBalancerTraffic', evidence, remedy), ...(note && { fix: [note.line] }) },
   ];

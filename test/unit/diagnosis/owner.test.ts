@@ -50,7 +50,6 @@ describe('the owner of an object', () => {
     ],
     ['no one where a person wrote it as well', managers('coredns', 'k0s', 'kubectl-edit'), undefined],
     ['no one where the writer is not named', managers('unknown'), undefined],
-    ['Helm by its annotation', annotated({ 'meta.helm.sh/release-name': 'web' }), /^# Helm owns it/],
     ['Helm as manager of fields', managers('web', 'kubectl', 'helm'), /^# Helm owns it/],
     [
       'a chart with a value for it',
