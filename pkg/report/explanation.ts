@@ -78,7 +78,7 @@ const entersText = ({ scope: { enters } }: Explanation): string =>
   enters === '' ? '' : `; traffic from outside enters ${enters}`;
 
 /** What meters saw go past the cluster IP, with where they would see it; empty where nothing was measured. */
-export const pastText = (past: MeasuredPast | undefined): string => {
+const pastText = (past: MeasuredPast | undefined): string => {
   if (past === undefined) return '';
   const { connections, crossing, share } = past;
   const over = metersText(past);

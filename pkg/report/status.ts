@@ -34,12 +34,6 @@ const holderText = ({ holder, state, ageSeconds }: LeaseStatus): string => {
 const entriesText = ({ entries }: WebhookStatus): string =>
   `${entries.length} ${entries.length === 1 ? 'entry' : 'entries'}, ${[...new Set(entries.map(({ failurePolicy }) => failurePolicy))].join('/')}`;
 
-/** `a 3, b 2`. */
-const countsText = (counts: Readonly<Record<string, number>>, empty: string): string =>
-  Object.entries(counts)
-    .map(([name, count]) => `${name === '' ? empty : name} ${count}`)
-    .join(', ');
-
 const INDENT = ' '.repeat(14);
 
 /** A title, a mark and a sentence that is wrapped under itself. */
@@ -57,13 +51,14 @@ const verdictText = ({ verdict, findings, lookedFor }: StatusReport, paint: Scre
 
 const clusterText = ({ cluster }: StatusReport, { wrap }: Screen): string => {
   const { version, mechanism, nodes } = cluster;
+  const kubelets = Object.entries(nodes?.versions ?? {}).map(([name, count]) => `${name || '-'} ${count}`);
   const zones = nodes === null ? '' : Object.keys(nodes.zones).filter((zone) => zone !== '');
   const seen =
     nodes === null || nodes.count === 0
       ? 'Nodes not seen'
       : `${nodes.ready} of ${countText(nodes.count, 'Node')} ready in ${countText(zones.length, 'zone')}${
           nodes.zones[''] === undefined ? '' : ` (${nodes.zones['']} without)`
-        }, kubelet ${countsText(nodes.versions, '-')}`;
+        }, kubelet ${kubelets.join(', ')}`;
   return wrap(`Kubernetes ${version} (${mechanism}); ${seen}`);
 };
 

@@ -219,13 +219,11 @@ const share = ({ effective }: Judged): number => effective.inZoneShare ?? 0;
 /** Three times its even share. */
 const TOO_MUCH = 2;
 
-type Worse = 'fails' | 'crosses' | 'overloads';
-
 /** What is worse after the changes, the worst of it: one zone more that all hangs on counts as well. */
-const worseOf = (before: Judged, after: Judged): Worse | undefined => {
-  if (failing(after) > failing(before) || (zonesOf(after) === 1 && zonesOf(before) > 1)) return 'fails';
+const worseOf = (before: Judged, after: Judged): 'serves less' | 'overloads' | undefined => {
+  if (failing(after) > failing(before) || (zonesOf(after) === 1 && zonesOf(before) > 1)) return 'serves less';
   if (failing(after) < failing(before)) return undefined;
-  if (share(after) < share(before) - ROUNDING) return 'crosses';
+  if (share(after) < share(before) - ROUNDING) return 'serves less';
   const overload = overloadOf(after);
   return overload > TOO_MUCH - ROUNDING && overload > overloadOf(before) + ROUNDING ? 'overloads' : undefined;
 };

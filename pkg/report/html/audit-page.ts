@@ -6,7 +6,7 @@ import { unseenList } from '../text.ts';
 import { cards, causes, findings, heatMap, measured, savings, servicesTable } from './audit-services.ts';
 import { type Markup, NOTHING, markup, minuteOf, renderPage } from './document.ts';
 
-export const AUDIT_SCRIPT = `
+const AUDIT_SCRIPT = `
 (() => {
   'use strict';
   const table = document.getElementById('services');
@@ -228,8 +228,6 @@ const PRINT = `
 }
 `;
 
-export const AUDIT_STYLE = [BASE, SUMMARY, TABLES, NARROW, PRINT].join('');
-
 const heading = ({ namespace, kubernetesVersion, sum, ...routers }: AuditReport, now: number): Markup =>
   markup`<header>
     <h1>Traffic across zones</h1>
@@ -267,7 +265,7 @@ const notes = (report: AuditReport): Markup => {
 export const renderAuditPage = (report: AuditReport, { now }: { readonly now: number }): string =>
   renderPage({
     title: 'Traffic across zones',
-    style: AUDIT_STYLE,
+    style: [BASE, SUMMARY, TABLES, NARROW, PRINT].join(''),
     script: AUDIT_SCRIPT,
     body: markup`${heading(report, now)}
       <main>
