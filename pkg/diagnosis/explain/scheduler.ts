@@ -125,7 +125,7 @@ export const roomByZone = (workload: Workload, facts: Facts, onePerNode = false)
 };
 
 /** Constraints that keep Pods pending rather than be broken, and that count the workload's own Pods. */
-export const hardSpread = ({ spread }: Pick<Workload, 'spread'>): readonly SpreadConstraint[] =>
+const hardSpread = ({ spread }: Pick<Workload, 'spread'>): readonly SpreadConstraint[] =>
   spread.filter(({ whenUnsatisfiable, selectsOwn }) => whenUnsatisfiable === 'DoNotSchedule' && selectsOwn);
 
 /**

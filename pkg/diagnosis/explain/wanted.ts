@@ -129,7 +129,7 @@ export const sourceClusters = ({ slices }: Pick<Facts, 'slices'>): string[] =>
     .sort(byText);
 
 /** Its slices are written by the API servers themselves, without zones, and no hint can stand on them. */
-export const isApiServer = ({ namespace, name }: Pick<Facts['ref'], 'namespace' | 'name'>): boolean =>
+const isApiServer = ({ namespace, name }: Pick<Facts['ref'], 'namespace' | 'name'>): boolean =>
   namespace === 'default' && name === 'kubernetes';
 
 /** What kind of Service it is decides before any wish. */
