@@ -112,7 +112,7 @@ const sharesCause = (facts: Facts): Cause[] => {
     const remedy = nodes.every((node) => zoneOfNode(node) === '') ? NO_ZONES : remedyOf(shares.cause);
     return given(shares.cause, `${who} without ${lacks}: no Service of the cluster gets proportional hints.`, remedy);
   }
-  const others = uncounted(facts);
+  const others = withoutShare(facts);
   const only = `${listed(others.map(nameOf))}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
   return others.length === 0
     ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(facts.index.workerZones.size, 'zone')}.`)
@@ -120,13 +120,13 @@ const sharesCause = (facts: Facts): Cause[] => {
 };
 
 /** Ready Nodes of zones without a share of the CPU, because all their Nodes are of the control plane. */
-const uncounted = ({ nodes, index }: Facts): readonly Node[] =>
+const withoutShare = ({ nodes, index }: Facts): readonly Node[] =>
   nodes.filter((node) => !index.workerZones.has(zoneOfNode(node)));
 
 /** Zones that have an endpoint and a Node, but no share of the CPU. */
 const uncountedZones = (facts: Facts): Cause[] => {
   const zones = new Set(facts.shares.kind === 'known' ? facts.endpoints.map(({ zone }) => zone) : []);
-  const owners = uncounted(facts).filter((node) => zoneOfNode(node) !== '' && zones.has(zoneOfNode(node)));
+  const owners = withoutShare(facts).filter((node) => zoneOfNode(node) !== '' && zones.has(zoneOfNode(node)));
   if (owners.length === 0) return [];
   const what = `Endpoints run in ${listed(owners.map(zoneOfNode))}, whose only Nodes (${listed(owners.map(nameOf))}) have the label of the control plane: the zone gets no share.`;
   return given('ControlPlaneNodes', what);

@@ -9,7 +9,7 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { LABEL_HOSTNAME } from '../project/core.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
-import { type PodSummary, type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
+import { type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { counted, listed } from './reasons.ts';
 

@@ -117,11 +117,11 @@ const UNLISTED = [
 
 /** Pods in the zones that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */
 export const idlePods = ({ pods, slices, endpoints, index: { zoneOf } }: Facts, zones: readonly string[]) => {
-  const targets = slices.flatMap((slice) => (slice.endpoints ?? []).map(({ targetRef }) => targetRef?.name));
-  const isServed = targets.includes(undefined) || endpoints.some(({ zone }) => zones.includes(zone));
+  const targets = new Set(slices.flatMap(({ endpoints: all }) => (all ?? []).map(({ targetRef }) => targetRef?.name)));
+  const isServed = targets.has(undefined) || endpoints.some(({ zone }) => zones.includes(zone));
   const there = pods.filter(({ nodeName }) => zones.includes(zoneOf.get(nodeName) ?? ''));
   const unready = there.filter(({ ready }) => !ready);
-  const idle = unready.length > 0 ? unready : there.filter(({ name }) => !isServed && !targets.includes(name));
+  const idle = unready.length > 0 ? unready : there.filter(({ name }) => !isServed && !targets.has(name));
   const [is, remedy] = unready.length > 0 ? UNREADY : UNLISTED;
   if (idle.length === 0) return undefined;
   const everywhere = zones.every((zone) => idle.some(({ nodeName }) => zoneOf.get(nodeName) === zone));
