@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { HintsReport, ServiceHints } from '../../pkg/diagnosis/models/hints.ts';
 import { endpoint, service, slice, kubeProxy } from '../fixtures/core.ts';
-import { topologyJson } from '../fixtures/topology-command.ts';
+import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { ZONES, auto, endpoints, nodes, own, stdin } from './topology-objects.ts';
 import type { RoutesReport } from '../../pkg/diagnosis/models/routes.ts';
 
@@ -148,5 +148,16 @@ describe('kubectl topology route, its JSON', () => {
         (await routes(objects, '--port', port, '--node', 'node-eu-1c')).map((each) => [each.node, each.port]),
       ).to.deep.equal([['node-eu-1c', 'metrics']]);
     }
+  });
+
+  it('has a dash for the zone of a Node without one, and for no mode, as a table', async () => {
+    const { out } = await runTopology([
+      'route',
+      '--service',
+      'shop/web',
+      '-f',
+      clusterFile('client-node-without-zone'),
+    ]);
+    expect(out).to.match(/^node-new +- +kube-proxy +http +- .*ClientNodeWithoutZone$/m);
   });
 });
