@@ -10,7 +10,6 @@ import { textIn } from '../../pkg/diagnosis/project/fields.ts';
 import type { CollectionName } from '../../pkg/diagnosis/snapshot.ts';
 import {
   CHART_SELECTOR,
-  type ComponentConfig,
   type ComponentPod,
   type Deployment,
   type ProbeResult,
@@ -96,7 +95,7 @@ const COMPONENTS: ReadonlySet<string> = new Set(Object.values(COMMANDS));
 
 type ConfigMap = KubernetesObject & { readonly data?: Readonly<Record<string, string>> };
 
-const configsOf = (objects: readonly ConfigMap[]): ComponentConfig[] =>
+const configsOf = (objects: readonly ConfigMap[]) =>
   objects
     .filter((object) => COMPONENTS.has(nameOf(object)))
     .map(({ data, ...object }) => ({

@@ -2,7 +2,6 @@
 import {
   AUDIT_GROUPS,
   type AuditGroup,
-  type Part,
   type ServiceAudit,
   isEffectiveInPart,
   isMeasuredPast,
@@ -13,7 +12,7 @@ import { countText, moneyText, overloadText, percentText, volumeText } from './f
 import { type Column, type Screen, type Style, clean, screenFor, tableOf } from './text.ts';
 import { WANTED_TEXT, measuredText } from './measured.ts';
 
-const part = ({ count, of }: Part): string => (of === 0 ? '-' : `${count}/${of}`);
+const part = ({ count, of }: ServiceAudit['used']): string => (of === 0 ? '-' : `${count}/${of}`);
 
 type ServiceColumn = Column<ServiceAudit>;
 

@@ -34,12 +34,6 @@ export interface MonthlyCost {
   readonly saved?: number;
 }
 
-/** Of Nodes, endpoints or zones: how many of them all. */
-export interface Part {
-  readonly count: number;
-  readonly of: number;
-}
-
 /** Rounding of doubles alone must not look like connections. */
 const NOTHING = 1e-9;
 
@@ -106,7 +100,7 @@ const predict = ({ facts, effective }: Diagnosis) => {
 type Prediction = NonNullable<ReturnType<typeof predict>>;
 
 /** Proxies that keep to hints for every family and port. */
-const keptNodes = ({ routes, nodes }: Facts): Part => {
+const keptNodes = ({ routes, nodes }: Facts) => {
   const groups = Map.groupBy(routes, ({ node }) => node);
   const kept = [...groups.values()].filter((own) => own.every(({ mode }) => mode !== ''));
   return { count: sumBy(kept, ([first]) => first?.nodes.length ?? 0), of: nodes.length };

@@ -27,13 +27,6 @@ export interface ComponentPod extends KubernetesObject {
   };
 }
 
-/** The configuration of a component as its ConfigMap has it, which nothing has checked. */
-export interface ComponentConfig {
-  readonly namespace: string;
-  readonly component: string;
-  readonly config: unknown;
-}
-
 /** What became of a slice that was written as a dry run, so that admission had to act on it. */
 export interface ProbeResult {
   /** Where the slice would be; empty where none is served. */
@@ -53,7 +46,8 @@ export interface StatusEvidence {
   readonly pods: readonly ComponentPod[];
   /** Of the namespaces of installations, and those that their configuration names elsewhere. */
   readonly leases: readonly Lease[];
-  readonly configs: readonly ComponentConfig[];
+  /** Configurations of components as their ConfigMaps have them, which nothing has checked. */
+  readonly configs: readonly { readonly namespace: string; readonly component: string; readonly config: unknown }[];
   /** All. */
   readonly namespaces: readonly Namespace[];
   /** When everything was looked at, milliseconds since the epoch. */

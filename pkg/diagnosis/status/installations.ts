@@ -5,14 +5,7 @@ import { byText, nameOf, sumOf } from '../../apis/values.ts';
 import { serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
 import { fieldsIn } from '../project/fields.ts';
 import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
-import {
-  type ComponentConfig,
-  type Deployment,
-  type StatusEvidence,
-  identityOf,
-  isUnseen,
-  registrationsOf,
-} from './evidence.ts';
+import { type Deployment, type StatusEvidence, identityOf, isUnseen, registrationsOf } from './evidence.ts';
 
 /** Renewals may be late by as much as a busy API server takes, and clocks differ. */
 const GRACE_SECONDS = 15;
@@ -30,7 +23,7 @@ const DEFAULT_LEASES: Readonly<Record<string, string>> = {
 };
 
 /** Leases that the components of a namespace go by; `leader`: the one of its replicas that works, `claim`: the one of several installations that changes slices. */
-export const leaseUsesOf = (configs: readonly ComponentConfig[], own: string) => {
+export const leaseUsesOf = (configs: StatusEvidence['configs'], own: string) => {
   const said = configs
     .filter(({ namespace }) => namespace === own)
     .flatMap(({ component, config }) => {

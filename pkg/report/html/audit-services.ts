@@ -1,5 +1,5 @@
 // The parts of the page of an audit: what it comes to, where traffic goes, what to fix first, and the table of Services.
-import { AUDIT_GROUPS, type Part, type ServiceAudit, isEffectiveInPart } from '../../diagnosis/audit/service.ts';
+import { AUDIT_GROUPS, type ServiceAudit, isEffectiveInPart } from '../../diagnosis/audit/service.ts';
 import { type CauseGroup } from '../../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../../diagnosis/audit/audit.ts';
 import { GROUP_TITLES } from '../audit.ts';
@@ -53,7 +53,7 @@ const wantedContent = ({ wanted }: ServiceAudit): string => WANTED_TEXT[wanted.s
 
 const part = (
   title: string,
-  partOf: (service: ServiceAudit) => Part,
+  partOf: (service: ServiceAudit) => ServiceAudit['used'],
   remark: (service: ServiceAudit) => Content = () => NOTHING,
 ): Column<ServiceAudit> => [
   title,

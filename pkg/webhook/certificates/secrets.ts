@@ -20,18 +20,14 @@ export interface Secret extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-/** What the two Secrets hold that can be used. */
-interface StoredPairs {
-  readonly current?: Pair;
-  readonly previous?: Pair;
-  readonly server?: Pair;
-}
-
 const FIELDS = {
   current: { cert: 'ca.crt', key: 'ca.key' },
   previous: { cert: 'previous-ca.crt', key: 'previous-ca.key' },
   server: { cert: 'tls.crt', key: 'tls.key' },
 } as const;
+
+/** What the two Secrets hold that can be used. */
+type StoredPairs = Readonly<Partial<Record<keyof typeof FIELDS, Pair>>>;
 
 /** The authorities to trust, for people and tools that read the Secret. */
 const BUNDLE_FIELD = 'bundle.crt';
