@@ -568,6 +568,14 @@ const ROWS: readonly Row[] = [
     /1\.7 times an even share .* → 5 Pods cannot lie more evenly in 3 zones: run a multiple of 3\./,
   ],
   [
+    'https://github.com/kubernetes/enhancements/pull/2434',
+    { nodes: ['a', 'a', 'b', 'c'], spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'] },
+    'Effective',
+    '',
+    /^✓ effective: 100 % of connections stay in their zone$/,
+    /3 of 3 client zones keep their traffic/,
+  ],
+  [
     'https://github.com/gardener/gardener/issues/8066',
     { endpoints: ['b', 'b'], pods: { nodeSelector: { 'topology.kubernetes.io/zone': 'b' } } },
     'NotWanted',

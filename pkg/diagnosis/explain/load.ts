@@ -14,6 +14,8 @@ import { byZone, idlePods, placedRemedy } from './spread.ts';
 
 /** Times an even share: that of three Pods in two zones. Most Services exceed upstream's limit of 1.2 without complaints, and sums are not exact. */
 const MUCH = 1.5 - 1e-9;
+/** Where only the CPU of the Nodes, by which clients are guessed, makes it uneven. */
+const MUCH_BY_CPU = 2 - 1e-9;
 
 /**
  * Workloads that name the Service in their variables or arguments, and their Pods in zones of endpoints and of their own; undefined where no
@@ -78,6 +80,9 @@ const unevenCauses = (facts: Facts): Cause[] =>
     if (1 + worstOverload(traffic, count) < MUCH) return [];
     const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
     const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
+    const { endpoints, clientZones } = facts;
+    const own = endpoints.filter((endpoint) => endpoint.zone === zone).length;
+    if (load * count < MUCH_BY_CPU && endpoints.length < MUCH * own * clientZones.length) return [];
     const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
     const idle = idlePods(facts, [zone]);
     const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle?.text ?? ''}${waitingText(facts)}`;
