@@ -276,7 +276,17 @@ const causeText = ({ reason, evidence, remedy, fix = [] }: Cause, screen: Screen
     ...fix.map((command) => `      ${clean(command)}\n`),
   ].join('');
 
-const causesText = ({ causes: [first, ...others], verdict }: Explanation, screen: Screen): string => {
+/** A command that mends several causes is printed with the first of them. */
+const saidOnce = (causes: readonly Cause[]): readonly Cause[] =>
+  causes.map((each, at) => {
+    const above = new Set(causes.slice(0, at).flatMap(({ fix = [] }) => fix));
+    const { fix = [] } = each;
+    const left = fix.filter((line) => !above.has(line));
+    return left.length === fix.length ? each : { ...each, fix: [...left, '# as above'] };
+  });
+
+const causesText = ({ causes, verdict }: Explanation, screen: Screen): string => {
+  const [first, ...others] = saidOnce(causes);
   if (first === undefined) return '';
   const title = verdict === 'Effective' || verdict === 'Assumed' ? 'To look at' : 'First cause';
   const rest = others.map((each) => causeText(each, screen)).join('');

@@ -306,6 +306,12 @@ describe('kubectl topology explain, on files', () => {
     expect((await runTopology(args, { terminal: true, env: { NO_COLOR: '1' } })).out).not.to.contain('\u001B');
   });
 
+  it('prints a line that helps with several causes once', async () => {
+    const { out } = await runTopology(['explain', 'shop/web', '-f', clusterFile('node-without-zone')]);
+    expect(out.split('kubectl label node node-new')).to.have.length(2);
+    expect(out).to.match(/Label the Node.*\n {6}# as above\n/);
+  });
+
   it('lists every Node with -o wide, and says the same in YAML as in JSON', async () => {
     const args = ['explain', 'shop/web', '-f', clusterFile('effective')];
     expect((await runTopology([...args, '-o', 'wide'])).out).to.contain('node-eu-1c');

@@ -741,7 +741,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     '',
     /^✓ effective: 100 %/,
-    /SPREAD every Node has an endpoint: the value PreferSameNode keeps/,
+    /SPREAD every Node has an endpoint: the value PreferSameNode keeps .*; internalTrafficPolicy Local keeps them there/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/109364',
@@ -1079,6 +1079,29 @@ const ROWS: readonly Row[] = [
     /^\? not known: .*no share can be predicted/,
     /its documentation may say whether this release follows hints/,
     /snapshot >|effective if/,
+  ],
+  [
+    'https://github.com/Azure/AKS/issues/2389',
+    { nodes: ['a', 'a'], spec: CLOSE, endpoints: ['a:a', 'a:a'], pods: { topologySpreadConstraints: [ZONES] } },
+    'Effective',
+    'SingleZone',
+    /^✓ effective: 100 % of connections stay in their zone$/,
+    /→ A topologySpreadConstraint counts only zones that have Nodes, and one zone satisfies it\. .*`minDomains`/,
+    /Nothing to do/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-gce/pull/2815',
+    {
+      version: '1.34.1',
+      spec: { type: 'LoadBalancer' },
+      endpoints: ['a', 'b', 'c'],
+      annotations: { 'networking.gke.io/load-balancer-type': 'Internal' },
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of Google picks$/,
+    /'\{"spec":\{"trafficDistribution":"PreferClose"\}\}'/,
+    /PreferSameZone/,
   ],
 ];
 

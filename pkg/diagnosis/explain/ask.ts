@@ -8,6 +8,7 @@ import { type Proxy, distributionOf } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
+import { isInternalOnly } from './balancers.ts';
 import type { Facts } from './facts.ts';
 import type { Cause } from './reasons.ts';
 import { type Step, patchSpec, setKeys } from './remedy.ts';
@@ -23,12 +24,14 @@ const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
 };
 
 /** By what a Service asks so that the control plane and all data planes here understand it. */
-export const settingsFor = ({ version, options, index }: Facts) => {
+export const settingsFor = ({ version, options, index, service }: Facts) => {
   const routings = index.answers.map(({ routing }) => routing);
-  const onlyClose = routings.some(
+  const readers = routings.some(
     ({ proxy }) =>
       proxy.kind === 'cilium' && proxy.ciliumVersion !== undefined && readsPreferCloseOnly(proxy.ciliumVersion),
   );
+  // kubernetes/ingress-gce#2815 and #2843 name no other value.
+  const onlyClose = readers || isInternalOnly(service);
   const values = onlyClose ? ['PreferClose'] : ['PreferSameZone', 'PreferClose'];
   const needing = routings.filter((own) => needsAnnotation(own.proxy, own.version.minor));
   const insists = needing.some(({ proxy, version: { minor } }) => proxy.kind !== 'kube-proxy' || minor < 27);
@@ -76,7 +79,7 @@ export const useField: Fix = (facts) => {
 };
 
 const NODE_LINE =
-  'every Node has an endpoint: the value PreferSameNode keeps connections on their Node as long as it has one, else in the zone';
+  'every Node has an endpoint: the value PreferSameNode keeps connections on their Node as long as it has one, else in the zone; internalTrafficPolicy Local keeps them there in any case, and they fail where it has none';
 
 /** Where its Pods are as a DaemonSet has them, and what reads the newer name of a zone reads hints for Nodes too. */
 export const nodeLines = (facts: Facts): readonly string[] => {

@@ -1,4 +1,5 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
+import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import { isCrossZone } from '../bypasses/find.ts';
 import { POOLS } from '../project/routers.ts';
@@ -225,18 +226,21 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
   );
 };
 
+/** Google's for clients of the VPC. */
+export const isInternalOnly = ({ metadata }: Service): boolean =>
+  Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
+
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
 export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
   const byClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
-  const isInternal = own.some((each) => each.endsWith('/load-balancer-type=Internal'));
   const { daemonSets, labels } = index.bypasses;
   const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
   const signs = new Set([
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
     ...(isCrossZone(service) ? ['cross-zone'] : []),
-    ...(isInternal && service.spec?.trafficDistribution !== undefined ? ['affinity'] : []),
+    ...(isInternalOnly(service) && service.spec?.trafficDistribution === 'PreferClose' ? ['affinity'] : []),
   ]);
   const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>
     labels.some((key) => label?.test(key)) ||

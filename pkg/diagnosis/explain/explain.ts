@@ -14,17 +14,17 @@ import { entryCauses, entryOf, isGateway, localEntryCauses, shutOut } from './en
 import {
   type ExplainOptions,
   type Facts,
-  type SnapshotIndex,
   gatherFacts,
-  indexSnapshot,
   isAnsweredOnNodes,
   isFailing,
   meanInZoneShare,
 } from './facts.ts';
+import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
 import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
+import { zoneConstraint } from './scheduler.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, nodeCauses, usedCauses, usedReport } from './used.ts';
 import { isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
@@ -104,6 +104,10 @@ const TOO_OLD =
 /** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
 const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
 
+/** Azure/AKS#2389 */
+const SPREAD_IN_ONE =
+  'A topologySpreadConstraint counts only zones that have Nodes, and one zone satisfies it. For Pods in other zones run a Node in each, or let Pods wait for them with `minDomains` (Kubernetes 1.27 and newer), so that an autoscaler adds one.';
+
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name } = facts;
@@ -111,6 +115,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // What is on no Node may be anywhere, as the endpoints of a control plane.
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
   const isSingle = clientZones.length === 1 && placed;
+  const isVainSpread = facts.workloads.some((workload) => zoneConstraint(workload) !== undefined);
   // In one zone nothing has to be asked for.
   const isVain = isSingle && !wanted;
   const kind = kindCauses(facts);
@@ -142,7 +147,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
     ...(isRouted && !isVain ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
-    ...(isSingle ? [cause('prerequisite', 'SingleZone', single)] : []),
+    ...(isSingle ? [cause('prerequisite', 'SingleZone', single, isVainSpread ? SPREAD_IN_ONE : undefined)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
     ...outside,

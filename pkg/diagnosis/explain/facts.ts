@@ -1,40 +1,33 @@
 // Works out once what causes of one Service are looked for in.
-import { isEndpointReady, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { isEndpointReady } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { byText, defined, nameOf, sumBy } from '../../apis/values.ts';
 import { NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
-import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
-import { zoneWeights } from '../../flow/evaluate.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
-import { MISSES_LATE_ZONE, inZoneShare, isControlPlane, isDrained } from '../../upstream/index.ts';
-import { trafficOf, wishOf, zoneShares } from '../../upstream/index.ts';
+import { inZoneShare, isDrained, trafficOf, wishOf } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
-import { bypassIndex, bypassesOf, connectsToPods } from '../bypasses/find.ts';
+import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import {
   type ReadyEndpoint,
-  controlPlaneVersion,
   familiesOf,
   hasSelector,
-  noZonesOf,
   readyEndpoints,
   serviceKeyOfRef,
   serviceRefOf,
-  slicesByService,
 } from '../models/lookup.ts';
-import { type GroupRoute, groupNodes, groupRoutesOf } from '../models/routes.ts';
-import { computeTypeOf } from '../routers/nodes.ts';
-import { routersOf } from '../routers/routers.ts';
+import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import type { Stated } from '../routers/types.ts';
 import { type ClusterSnapshot, type FlowLoopSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { listed } from './reasons.ts';
+import type { SnapshotIndex } from './snapshot-index.ts';
 
 export interface ExplainOptions extends Stated {
   /** Milliseconds since the epoch: certificates expire. */
@@ -45,66 +38,6 @@ export interface ExplainOptions extends Stated {
   readonly crossing?: boolean;
   readonly measured?: Measured;
 }
-
-type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
-
-const byNamespace = <T extends { readonly namespace: string }>(items: readonly T[]): ByKey<T> =>
-  Map.groupBy(items, ({ namespace }) => namespace);
-
-const milliCpuOf = ({ status }: Node): number | undefined => {
-  const allocatable = nanoOf(status?.allocatable?.['cpu']);
-  return allocatable === undefined ? undefined : milliFromNano(allocatable);
-};
-
-/** What many explanations of one snapshot share. `stated`: what counts more than objects. */
-export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
-  const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
-  const routers = routersOf(snapshot, stated);
-  const weights = zoneWeights({ nodes: itemsOf(snapshot.nodes), by: 'cpu' });
-  const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
-  const zones = new Set(readyNodes.map(zoneOfNode));
-  const allZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))];
-  return {
-    slices: slicesByService(itemsOf(snapshot.slices)) as ByKey<EndpointSlice>,
-    shares: zoneShares(itemsOf(snapshot.nodes)),
-    readyNodes,
-    groups,
-    /** One for Nodes that are alike: thousands of Services ask. */
-    answers: groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node)),
-    routers,
-    bypasses: bypassIndex(snapshot),
-    // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
-    weights: weights.kind === 'known' ? weights.weights : undefined,
-    services: Map.groupBy(itemsOf(snapshot.services), (each) => serviceRefOf(each).namespace) as ByKey<Service>,
-    zones,
-    downZones: allZones.filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
-    zoneOf: new Map(readyNodes.map((node) => [nameOf(node), zoneOfNode(node)])),
-    /** CPU that Pods may request, in millicores; undefined where the Node does not say. */
-    cpuOf: new Map(readyNodes.map((node) => [nameOf(node), milliCpuOf(node)])),
-    nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
-    noZones: noZonesOf(readyNodes),
-    /** Nodes that Fargate made, one for each Pod. */
-    fargate: new Set(readyNodes.filter((node) => computeTypeOf(node) === 'fargate').map(nameOf)),
-    workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
-    version: controlPlaneVersion(snapshot, undefined),
-    pods: byNamespace(itemsOf(snapshot.pods)),
-    podsOn: Map.groupBy(itemsOf(snapshot.pods), ({ nodeName }) => nodeName),
-    workloads: byNamespace(itemsOf(snapshot.workloads)),
-    autoscalers: byNamespace(itemsOf(snapshot.autoscalers)),
-  };
-};
-
-export type SnapshotIndex = ReturnType<typeof indexSnapshot>;
-
-/** Nodes of which one that got its zone late is ignored by its kube-proxy. */
-export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNodes' | 'routers'>) => {
-  const [first, last] = MISSES_LATE_ZONE;
-  return readyNodes.filter((node) => {
-    const { router, routing } = routers.of(node);
-    const { minor } = routing.version;
-    return router === 'kube-proxy' && minor >= first && minor <= last;
-  });
-};
 
 export const titleOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string => `${kind}/${name}`;
 

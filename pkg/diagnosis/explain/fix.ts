@@ -13,7 +13,8 @@ import { type Change, RESTART, type Step, type Tried, commandOf, isChange, patch
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
 import { evacuatedZones } from './spread.ts';
-import { type Facts, PLACEHOLDER, isAnsweredOnNodes, racedNodes, titleOf } from './facts.ts';
+import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
+import { racedNodes } from './snapshot-index.ts';
 import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';

@@ -6,7 +6,8 @@ import type { Reason } from '../../upstream/index.ts';
 import { type HintRule, isOptedIn } from '../../upstream/proxy/hint-rule.ts';
 import { firstRelease } from '../routers/behaviour.ts';
 import { PLANES } from '../routers/planes.ts';
-import { type Facts, racedNodes } from './facts.ts';
+import type { Facts } from './facts.ts';
+import { racedNodes } from './snapshot-index.ts';
 import { inOnePlace } from './given.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed } from './reasons.ts';
 

@@ -1,0 +1,73 @@
+// What many explanations of one snapshot share: its objects by name, namespace, Node and zone, and who routes on each Node.
+import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
+import { byText, nameOf } from '../../apis/values.ts';
+import { zoneWeights } from '../../flow/evaluate.ts';
+import { MISSES_LATE_ZONE, isControlPlane, zoneShares } from '../../upstream/index.ts';
+import { bypassIndex } from '../bypasses/find.ts';
+import { controlPlaneVersion, noZonesOf, serviceRefOf, slicesByService } from '../models/lookup.ts';
+import { groupNodes } from '../models/routes.ts';
+import { computeTypeOf } from '../routers/nodes.ts';
+import { routersOf } from '../routers/routers.ts';
+import type { Stated } from '../routers/types.ts';
+import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+
+type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
+
+const byNamespace = <T extends { readonly namespace: string }>(items: readonly T[]): ByKey<T> =>
+  Map.groupBy(items, ({ namespace }) => namespace);
+
+const milliCpuOf = ({ status }: Node): number | undefined => {
+  const allocatable = nanoOf(status?.allocatable?.['cpu']);
+  return allocatable === undefined ? undefined : milliFromNano(allocatable);
+};
+
+/** `stated`: what counts more than objects. */
+export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
+  const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
+  const routers = routersOf(snapshot, stated);
+  const weights = zoneWeights({ nodes: itemsOf(snapshot.nodes), by: 'cpu' });
+  const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
+  const zones = new Set(readyNodes.map(zoneOfNode));
+  const allZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))];
+  return {
+    slices: slicesByService(itemsOf(snapshot.slices)) as ByKey<EndpointSlice>,
+    shares: zoneShares(itemsOf(snapshot.nodes)),
+    readyNodes,
+    groups,
+    /** One for Nodes that are alike: thousands of Services ask. */
+    answers: groups.flatMap((nodes) => nodes.slice(0, 1)).map((node) => routers.of(node)),
+    routers,
+    bypasses: bypassIndex(snapshot),
+    // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
+    weights: weights.kind === 'known' ? weights.weights : undefined,
+    services: Map.groupBy(itemsOf(snapshot.services), (each) => serviceRefOf(each).namespace) as ByKey<Service>,
+    zones,
+    downZones: allZones.filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
+    zoneOf: new Map(readyNodes.map((node) => [nameOf(node), zoneOfNode(node)])),
+    /** CPU that Pods may request, in millicores; undefined where the Node does not say. */
+    cpuOf: new Map(readyNodes.map((node) => [nameOf(node), milliCpuOf(node)])),
+    nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
+    noZones: noZonesOf(readyNodes),
+    /** Nodes that Fargate made, one for each Pod. */
+    fargate: new Set(readyNodes.filter((node) => computeTypeOf(node) === 'fargate').map(nameOf)),
+    workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
+    version: controlPlaneVersion(snapshot, undefined),
+    pods: byNamespace(itemsOf(snapshot.pods)),
+    podsOn: Map.groupBy(itemsOf(snapshot.pods), ({ nodeName }) => nodeName),
+    workloads: byNamespace(itemsOf(snapshot.workloads)),
+    autoscalers: byNamespace(itemsOf(snapshot.autoscalers)),
+  };
+};
+
+export type SnapshotIndex = ReturnType<typeof indexSnapshot>;
+
+/** Nodes of which one that got its zone late is ignored by its kube-proxy. */
+export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNodes' | 'routers'>) => {
+  const [first, last] = MISSES_LATE_ZONE;
+  return readyNodes.filter((node) => {
+    const { router, routing } = routers.of(node);
+    const { minor } = routing.version;
+    return router === 'kube-proxy' && minor >= first && minor <= last;
+  });
+};
