@@ -138,6 +138,11 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
   ];
 };
 
+const OF_LIBRARIES =
+  'Spring Cloud Kubernetes: `spring.cloud.kubernetes.loadbalancer.mode=SERVICE`; Micronaut: `kubernetes.client.discovery.mode: service`; Quarkus: a URL without `stork://`';
+/** pomerium/ingress-controller#119 */
+const OF_RECEIVERS = `controllers of Ingresses by an annotation, as Pomerium's \`ingress.pomerium.io/service_proxy_upstream: "true"\`; ${OF_LIBRARIES}`;
+
 /** Suspected by what they may do, not by name; `callers`: workloads that name the Service. */
 export const watchersOf = (service: Service, index: WatcherIndex, callers: readonly Runner[]) => {
   const { namespace: space } = serviceRefOf(service);
@@ -151,12 +156,18 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
       const isNamed = runner.selectors?.some(looksFor) === true || (watches !== 'Pods' && callers.includes(runner));
       return !selects(service, runner) && (isNamed || (!ifNamed && !writes));
     })
-    .map((each) => ({ ...each, why: each.may.within === '' ? 'everywhere' : 'of this namespace' }));
+    .map((each) => ({
+      ...each,
+      why: each.may.within === '' ? 'everywhere' : 'of this namespace',
+      byName: OF_LIBRARIES,
+    }));
   const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) =>
-    may === undefined || !suspected ? [] : [{ runner, may, why: `and receives traffic of others (${entrance ?? ''})` }],
+    may === undefined || !suspected
+      ? []
+      : [{ runner, may, why: `and receives traffic of others (${entrance ?? ''})`, byName: OF_RECEIVERS }],
   );
   return [...near, ...wide].map(
-    ({ runner, may: { watches, binding, name: role, namespace, within, ifNamed }, why }) => {
+    ({ runner, may: { watches, binding, name: role, namespace, within, ifNamed }, why, byName }) => {
       const may = `${ifNamed ? 'names the Service or its Pods, and may read' : 'may watch'} ${watches}`;
       return {
         client: runner.name,
@@ -166,8 +177,7 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
           value: may,
         },
         decides: `it ${may} ${why}: where it chooses endpoints itself, hints count only if it reads them`,
-        setting:
-          'have it connect to the name of the Service (Spring Cloud Kubernetes: `spring.cloud.kubernetes.loadbalancer.mode=SERVICE`; Micronaut: `kubernetes.client.discovery.mode: service`; Quarkus: a URL without `stork://`), or set zones in its own configuration',
+        setting: `have it connect to the name of the Service (${byName}), or set zones in its own configuration`,
         all: false,
         possible: true,
         source: within === '' ? `ClusterRoleBinding ${binding}` : `RoleBinding ${within}/${binding}`,

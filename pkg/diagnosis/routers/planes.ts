@@ -234,6 +234,12 @@ export const PLANES = tableOf([
       { since: [2, 2, 0], rule: { optIn: 'hints' } },
       { since: [1, 13, 0], rule: annotated('auto') },
       { since: [1, 12, 0], rule: annotated('auto', OLDER_ANNOTATION) },
+      {
+        since: [1, 8, 0],
+        when: { hints: ['true'] },
+        rule: annotated('auto', OLDER_ANNOTATION),
+        assumed: 'its gate TopologyAwareHints is alpha before 1.12 (antrea pkg/features), and no such release was run',
+      },
     ],
     source: 'antrea-io/antrea docs/feature-gates.md, pkg/agent/proxy/topology.go',
   },

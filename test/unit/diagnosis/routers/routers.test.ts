@@ -161,6 +161,12 @@ const CASES: readonly Case[] = [
     { says: /proxyAll is off/ },
   ],
   [
+    'Antrea 1.11 with the gate on',
+    'antrea 1.11.1 assumed zone',
+    [antrea('v1.11.1'), ANTREA('featureGates:\n  TopologyAwareHints: true\n')],
+    { says: /alpha before 1\.12/ },
+  ],
+  [
     'Antrea with the gate off',
     'antrea * seen none',
     [
