@@ -99,6 +99,14 @@ const proxyConfig = (text: string) => ({
   metadata: { namespace: 'kube-system', name: 'kube-proxy' },
   data: { 'config.conf': text },
 });
+const ANTREA_CONF = { 'antrea-agent.conf': '#featureGates:\n#  TopologyAwareHints: false\n' };
+const DRAWN = {
+  podAffinity: {
+    preferredDuringSchedulingIgnoredDuringExecution: [
+      { weight: 100, podAffinityTerm: { topologyKey: ZONES.topologyKey, labelSelector: ZONES.labelSelector } },
+    ],
+  },
+};
 const KUBE_OVN = [
   daemonSet('kube-ovn-cni', 'kubeovn/kube-ovn:v1.13.2', 'cni-server'),
   { ...daemonSet('kube-ovn-controller', 'kubeovn/kube-ovn:v1.13.2'), kind: 'Deployment' },
@@ -923,6 +931,30 @@ const ROWS: readonly Row[] = [
     'UnevenLoad',
     /^✓ effective: 100 % .*uneven shares/,
     /Place the Pods anew.*evened out by RemovePodsViolatingTopologySpreadConstraint/,
+  ],
+  [
+    'https://k8s-issues.purutuladhar.com/scenario/487',
+    { spec: CLOSE, endpoints: ['a:a', 'a:a', 'a:a', 'a:a'], pods: { topologySpreadConstraints: [], affinity: DRAWN } },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /podAffinity of Deployment web on \S+ prefers its own Pods in one zone\. → Take the term out .*"DoNotSchedule"/,
+  ],
+  [
+    'https://github.com/antrea-io/antrea/issues/3515',
+    {
+      version: '1.26.9',
+      annotations: { 'service.kubernetes.io/topology-aware-hints': 'auto' },
+      plane: [
+        daemonSet('antrea-agent', 'antrea/antrea-ubuntu:v1.11.3'),
+        { ...proxyConfig(''), metadata: { namespace: 'kube-system', name: 'antrea-config' }, data: ANTREA_CONF },
+      ],
+    },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /→ Set `featureGates\.TopologyAwareHints: true` in ConfigMap kube-system\/antrea-config, and restart the agents/,
+    /Update/,
   ],
   [
     'https://github.com/fluxcd/flagger/issues/1099',

@@ -110,7 +110,7 @@ const whyNone = (workload: Workload, facts: Facts): string | undefined => {
       ? `volumes keep the Pods of ${who} in their zones, where a DoNotSchedule constraint leaves them pending when they restart: only new replicas, or Pods whose volumes are moved, come to lie elsewhere`
       : `the Pods of ${who} share a volume: others run in other zones only if it is ReadWriteMany there too`;
   const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
-  if (constraint?.whenUnsatisfiable === 'DoNotSchedule') return undefined;
+  if (constraint?.whenUnsatisfiable === 'DoNotSchedule' || workload.drawn !== undefined) return undefined;
   if (replicas < clientZones.length && scalerOf(workload, facts) === undefined)
     return `the scheduler usually puts new Pods where fewest are, and nothing makes it: kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`;
   return kind === 'Deployment' && !atLeast(version, MATCH_LABEL_KEYS_SINCE)

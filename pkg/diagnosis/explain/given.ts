@@ -12,6 +12,7 @@ import { type ReadyEndpoint, hasSelector, readyEndpoints, serviceKeyOfRef } from
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
+import { drawnText } from './scheduler.ts';
 
 const given = (reason: CauseReason, evidence: string, remedy?: string): Cause[] => [
   cause('given', reason, evidence, remedy),
@@ -184,7 +185,8 @@ const allocationCauses = (
     reason === 'TooFewEndpoints'
       ? `Service ${name} has ${counted(count, `ready ${family} endpoint`)} for ${zones} zones.`
       : `${count} ready ${family} endpoints cannot be shared over CPU shares of ${sharesText(facts)} within 20 % (Kubernetes ${formatVersion(version)}).`;
-  return given(reason, `${what}${suggestion(facts, count)}`);
+  const drawn = facts.workloads.map(drawnText).join(' ');
+  return given(reason, `${what}${suggestion(facts, count)} ${drawn}`.trimEnd());
 };
 
 /** What the control plane itself said last about hints of the Service; empty where it said nothing. */

@@ -71,7 +71,9 @@ const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undef
   const [own] = workloads.length === 1 ? workloads : [];
   if (skew === 1 && load * (counts.get(hot) ?? 0) * clientZones.length < MUCH)
     return `${endpoints.length} Pods cannot lie more evenly in ${clientZones.length} zones: run a multiple of ${clientZones.length}.`;
-  return own && skew > (zoneConstraint(own)?.maxSkew ?? Infinity) ? placedRemedy(own, [], facts) : undefined;
+  return own && (own.drawn !== undefined || skew > (zoneConstraint(own)?.maxSkew ?? Infinity))
+    ? placedRemedy(own, [], facts)
+    : undefined;
 };
 
 const unevenCauses = (facts: Facts): Cause[] =>

@@ -25,6 +25,14 @@ export const zoneConstraint = ({ spread }: Workload) => {
 export const prefersApart = ({ zoneAntiAffinity, apart = [] }: Workload): boolean =>
   zoneAntiAffinity && !apart.includes(LABEL_ZONE);
 
+/** Its own podAffinity, unless a hard constraint counts for more. */
+export const drawnText = (workload: Workload): string => {
+  const isOutdone = workload.drawn === 'prefers' && zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
+  return workload.drawn === undefined || isOutdone
+    ? ''
+    : `The podAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} ${workload.drawn} its own Pods in one zone.`;
+};
+
 export type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
 
 export const taintText = ({ key = '', effect = '' }: Taint): string => `${key}:${effect}`;
@@ -136,7 +144,8 @@ export const placements = (workload: Workload, facts: Facts, staying: Zones): re
   const hard = hardSpread(workload);
   const apart = workload.apart ?? [];
   const keys = [...hard.map(({ topologyKey }) => topologyKey), ...apart];
-  if (keys.some((key) => key !== LABEL_ZONE && key !== LABEL_HOSTNAME)) return undefined;
+  if (workload.drawn === 'requires' || keys.some((key) => key !== LABEL_ZONE && key !== LABEL_HOSTNAME))
+    return undefined;
   const zonal = hard.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
   const room = roomByZone(workload, facts, keys.includes(LABEL_HOSTNAME));
   // Nodes without the label are left out by a constraint on it, and without one a Pod there has no zone.

@@ -10,7 +10,7 @@ import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { barrier, prefersApart, waitingText, workloadTitle, zoneConstraint } from './scheduler.ts';
+import { barrier, drawnText, prefersApart, waitingText, workloadTitle, zoneConstraint } from './scheduler.ts';
 
 /** `eu-1a 2, eu-1b 1`. */
 export const byZone = (counts: ReadonlyMap<string, number>): string =>
@@ -25,7 +25,8 @@ const spreadBy = (workload: Workload): string => {
   const constraint = zoneConstraint(workload);
   if (constraint === undefined) {
     const by = workload.zoneAntiAffinity ? `podAntiAffinity on ${LABEL_ZONE}` : 'nothing spreads its Pods over zones';
-    return `${workloadTitle(workload)}: ${by}`;
+    const drawn = workload.drawn === undefined ? '' : `, its podAffinity ${workload.drawn} them in one`;
+    return `${workloadTitle(workload)}: ${by}${drawn}`;
   }
   const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
   const how = selectsOwn ? `(maxSkew ${maxSkew}, ${whenUnsatisfiable})` : SELECTS_NONE;
@@ -87,6 +88,8 @@ export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly strin
   if (constraint?.selectsOwn === false)
     return `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
   if (hasFew(facts)) return `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
+  const drawn = drawnText(workload);
+  if (drawn !== '') return drawn;
   if (constraint === undefined && !workload.zoneAntiAffinity)
     return `${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
@@ -156,6 +159,7 @@ export const placedRemedy = (workload: Workload, zones: readonly string[], facts
   if (isPinned(workload, zones)) return PINNED_REMEDY;
   if (zoneConstraint(workload)?.selectsOwn === false) return remedyOf('SpreadSelectsNothing');
   if (hasFew(facts)) return undefined;
+  if (drawnText(workload) !== '') return `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`;
   if (workload.volumes === true)
     return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
   const { whenUnsatisfiable, maxSkew = 1, byRevision = false } = zoneConstraint(workload) ?? {};

@@ -3,9 +3,10 @@ import type { Node } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
-import { type HintRule, isOptedIn } from '../../upstream/proxy/hint-rule.ts';
+import { type HintRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rule.ts';
 import { firstRelease } from '../routers/behaviour.ts';
-import { PLANES } from '../routers/planes.ts';
+import { type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
+import { PLANES, type Setting } from '../routers/planes.ts';
 import type { Facts } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
 import { inOnePlace } from './given.ts';
@@ -50,12 +51,28 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
   return `${who}: ${matching[0]?.message ?? reason}${reason === 'HintsIgnored' ? ` Source: ${source}.` : ''}`;
 };
 
+/** What its release has and is off, as `featureGates.X: true` in the object that has it. */
+const switchesOf = ({ router, title, version, evidence }: RouterAnswer, isRead: (rule: HintRule) => boolean) => {
+  const { versions = [], settings = {}, follows = {} } = PLANES.find(({ name }) => name === router) ?? {};
+  const own = version === null ? undefined : imageVersion(`${title}:${version}`);
+  const row = own && versions.find(({ since, rule }) => since !== undefined && isSince(own, since) && isRead(rule));
+  return Object.entries(row === undefined ? {} : { ...follows, ...row.when }).flatMap(([name, values]) => {
+    const { places, absent = '' }: Setting = settings[name] ?? { places: [] };
+    const found = evidence.find(({ field }) => places.some(({ key }) => key === field));
+    return found === undefined || values.includes(found.value === '(not set)' ? absent : found.value)
+      ? []
+      : [`\`${found.field}: ${values[0] ?? ''}\` in ${found.object}`];
+  });
+};
+
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has. */
 const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]): string | undefined => {
   const isRead = ({ optIn }: HintRule): boolean =>
     optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
-  const [update] = nodes.flatMap((node) => {
+  return nodes.flatMap((node) => {
     const { router, title, version, behaviour } = index.routers.of(node);
+    const switches = behaviour.hints === 'none' ? switchesOf(index.routers.of(node), isRead) : [];
+    if (switches.length > 0) return [`Set ${listed(switches)}, and restart the agents of ${title}.`];
     const own = PLANES.find(({ name }) => name === router)?.versions ?? [];
     const later = firstRelease(
       own.filter(({ when, assumed }) => when === undefined && assumed === undefined),
@@ -66,8 +83,7 @@ const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]): stri
         ? ', which follow hints.'
         : `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
-  });
-  return update;
+  })[0];
 };
 
 /** Nothing names the data plane of some Node: more objects may. */

@@ -109,13 +109,12 @@ const affinityZones = (podSpec: Fields): string[] | undefined => {
   return zones.length === 0 || terms.includes(undefined) ? undefined : zones;
 };
 
-/** Keys by which required anti-affinity keeps the workload's own Pods apart. */
-const apartBy = (podSpec: Fields, podLabels: StringMap): string[] | undefined => {
-  const terms = listIn(podSpec, 'affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution').filter(
-    (term) => matchesSelector(selectorOf(term['labelSelector']), podLabels),
-  );
-  return terms.length === 0 ? undefined : terms.map((term) => textIn(term, 'topologyKey'));
-};
+/** Topology keys of terms, required or preferred, that select the workload's own Pods. */
+const ownKeys = (podSpec: Fields, path: string, podLabels: StringMap): string[] =>
+  listIn(podSpec, `affinity.${path}DuringSchedulingIgnoredDuringExecution`)
+    .map((term): Fields => ({ ...term, ...fieldsIn(term, 'podAffinityTerm') }))
+    .filter(({ labelSelector: own }) => own !== undefined && matchesSelector(selectorOf(own), podLabels))
+    .map((term) => textIn(term, 'topologyKey'));
 
 const hasVolumes = (object: Fields, podSpec: Fields): boolean =>
   listIn(object, 'spec.volumeClaimTemplates').length > 0 ||
@@ -148,6 +147,8 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
   const podSpec = fieldsIn(object, 'spec.template.spec');
   const selected = stringsIn(podSpec, 'nodeSelector')[LABEL_ZONE];
   const terms = selectorsOf(podSpec);
+  const apart = ownKeys(podSpec, 'podAntiAffinity.required', podLabels);
+  const isDrawn = (how: string): boolean => ownKeys(podSpec, `podAffinity.${how}`, podLabels).includes(LABEL_ZONE);
   const args = listIn(podSpec, 'containers').flatMap((container) => textsIn(container, 'args'));
   // An empty key with Exists tolerates everything.
   const tolerations = listIn(podSpec, 'tolerations').map((item) => ({
@@ -173,7 +174,10 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       tolerations: tolerations.length === 0 ? undefined : tolerations,
       steering: args.filter((arg) => STEERS.test(arg)).join(' ') || undefined,
       updatedReplicas: updatedOf(object),
-      apart: apartBy(podSpec, podLabels),
+      /** Keys by which required anti-affinity keeps its Pods apart. */
+      apart: apart.length === 0 ? undefined : apart,
+      /** What podAffinity does to bring its Pods together in one zone. */
+      drawn: isDrawn('required') ? ('requires' as const) : isDrawn('preferred') ? ('prefers' as const) : undefined,
       requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),
       marks: marksIn(object, metadata),
       volumes: ifTrue(hasVolumes(object, podSpec)),
