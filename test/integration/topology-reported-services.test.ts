@@ -75,6 +75,12 @@ const frontOf = (called: string) => [
 const AFFINE = { ...CLOSE, sessionAffinity: 'ClientIP' };
 const GRPC = { ...CLOSE, ports: [{ name: 'http', port: 80, appProtocol: 'kubernetes.io/h2c' }] };
 const BPF = { bpfEnabled: true };
+/** A client with Linkerd's sidecar. */
+const MESHED = {
+  ...WAITING,
+  metadata: { namespace: 'shop', name: 'client' },
+  spec: { nodeName: 'node-0', containers: [{ name: 'linkerd-proxy', image: 'cr.l5d.io/linkerd/proxy:stable-2.14.0' }] },
+};
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const WINDOWS = {
@@ -819,6 +825,24 @@ const ROWS: readonly Row[] = [
     'StickyClients',
     /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
     /Port http .* the endpoint is picked once .*MAX_CONNECTION_AGE/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/16583',
+    { plane: cilium('1.16.1'), extra: [MESHED] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ not wanted: /,
+    /Cilium replaces the cluster IP .*the sidecar of Linkerd \(Pod shop\/client\) .*socketLB\.hostNamespaceOnly=true/,
+    /BYPASSED/,
+  ],
+  [
+    'https://github.com/linkerd/linkerd2/issues/10788',
+    { plane: cilium('1.16.1', { 'bpf-lb-sock-hostns-only': 'true' }), extra: [MESHED] },
+    'NotWanted',
+    'CiliumServiceTopologyOff',
+    /^✗ not wanted: .*linkerd \(Pod shop\/client\) goes around it, by the same hints/,
+    /BYPASSED/,
+    /StickyClients/,
   ],
   [
     'https://github.com/open-telemetry/opentelemetry-collector/issues/5964',

@@ -15,6 +15,24 @@ import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
 const DNS_UPSTREAM = 'kube-dns-upstream';
 
+/** Data planes that replace the cluster IP when a Pod connects, before its sidecar sees it: by which setting, unless by which, and how to leave it. */
+const SOCKETS = [
+  // cilium/cilium#16583, #28304; gardener-extension-networking-cilium docs/usage/usage.md
+  [
+    'Cilium',
+    /kube-proxy-replacement,(?:true|strict)/,
+    /hostns-only,true/,
+    'Install Cilium with `socketLB.hostNamespaceOnly=true` (of a Gardener Shoot `bpfSocketLBHostnsOnly.enabled: true` in its networking.providerConfig).',
+  ],
+  // projectcalico/calico#6908, #8139
+  [
+    'Calico eBPF',
+    /spec\.bpfEnabled,true/,
+    /ConnectTimeLoadBalancing\w*,(?:Disabled|false)/,
+    'Set `bpfConnectTimeLoadBalancing: Disabled` and `bpfHostNetworkedNATWithoutCTLB: Enabled` in FelixConfiguration default (Calico from 3.27).',
+  ],
+] as const;
+
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
@@ -26,6 +44,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const ofSets = daemonSets.flatMap(({ containers }) => containers.map(({ image }) => image));
   const images = [...new Set([...itemsOf(snapshot.workloads).flatMap((each) => each.images), ...ofSets])];
   const watchers = watcherIndex(snapshot);
+  const settings = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
@@ -57,6 +76,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     nodes,
     labels,
     isGke: labels.some((label) => label.startsWith('cloud.google.com/gke-')),
+    sockets: SOCKETS.filter(([, on, off]) => settings.some((own) => on.test(own) && !off.test(own))),
   };
 };
 

@@ -9,7 +9,7 @@ import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot
 import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
 import { inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
-import { balanceCauses, stickyCauses } from './load.ts';
+import { balanceCauses, blindCauses, stickyCauses } from './load.ts';
 import { entryCauses, entryOf, isGateway, localEntryCauses, shutOut } from './entry.ts';
 import {
   type ExplainOptions,
@@ -142,6 +142,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(facts.families.every(({ endpoints }) => endpoints.length < 2) ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...(inOneZone(facts) ? spread : []),
+    ...blindCauses(facts),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain ? [] : asked),
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),

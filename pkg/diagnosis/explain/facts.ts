@@ -238,7 +238,11 @@ export const gatherFacts = (
   const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
   const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);
   const isZoned = endpoints.length === 0 || endpoints.some(({ zone }) => zone !== '');
-  const bypasses = bypassesOf(service, index.bypasses, isZoned);
+  const sockets = index.bypasses.sockets.find(([plane]) => index.answers.every(({ title }) => title === plane));
+  // Istio's sidecar finds HTTP by its host all the same (cilium/cilium#28304).
+  const { blind = [], bypasses = [] } = Object.groupBy(bypassesOf(service, index.bypasses, isZoned), ({ client }) =>
+    sockets !== undefined && client === 'linkerd' ? 'blind' : 'bypasses',
+  );
   const isSame = ideal.every((slice, at) => slice === slices[at]);
   return {
     snapshot,
@@ -273,6 +277,8 @@ export const gatherFacts = (
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,
+    /** Sidecars that see the endpoint which the data plane picked, for want of a setting. */
+    blind: blind.flatMap(({ evidence, possible }) => (possible || !sockets ? [] : [{ evidence, sockets }])),
     /** What meters saw go past it. */
     past,
     ...ownersOf(index, service),

@@ -96,6 +96,13 @@ const unevenCauses = (facts: Facts): Cause[] =>
 export const balanceCauses = (facts: Facts): Cause[] =>
   [lentCauses, callerCauses, unevenCauses].flatMap((causesOf) => causesOf(facts));
 
+/** Of sidecars that balance nothing, as the endpoint is picked before. */
+export const blindCauses = ({ blind, name }: Facts): Cause[] =>
+  blind.map(({ evidence: { object }, sockets: [plane, , , remedy] }) => {
+    const picked = `${plane} replaces the cluster IP of Service ${name} when a Pod connects: the sidecar of Linkerd (${object}) sees the endpoint that was picked, and balances no requests.`;
+    return cause('used', 'StickyClients', picked, remedy);
+  });
+
 /** By name, application protocol, or the number in gRPC's own examples and of OTLP (opentelemetry-collector#5964). */
 const KEPT = /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/;
 
