@@ -10,6 +10,8 @@ import { listIn, pickTexts, textIn } from './project/fields.ts';
 /** What of an object says who owns it. */
 export type Marks = Pick<ObjectMeta, 'name' | 'labels' | 'annotations' | 'ownerReferences' | 'managedFields'>;
 
+const HIGHLY_AVAILABLE = 'high-availability-config.resources.gardener.cloud/type';
+
 /** Names of the marks in labels and annotations. */
 const MARKS = [
   'app.kubernetes.io/managed-by',
@@ -21,7 +23,7 @@ const MARKS = [
   'addonmanager.kubernetes.io/mode',
   'olm.owner',
   'kubernetes.azure.com/managedby',
-  'high-availability-config.resources.gardener.cloud/type',
+  HIGHLY_AVAILABLE,
   'ingresscontroller.operator.openshift.io/owning-ingresscontroller',
   'meta.helm.sh/release-name',
   'argocd.argoproj.io/tracking-id',
@@ -150,13 +152,17 @@ const chartValue = ({ labels, about, distribution, pointer }: Question): string 
   return ` (probably ${part === undefined ? '' : `${part}.`}${usual}${to}; see helm show values <repository>/${chart} --version ${version})`;
 };
 
+/** Gardener's webhook for high availability places its Pods, and what they talk to in their namespace, by zones of that namespace. */
+export const isPlacedByGardener = ({ labels }: Marks = {}): boolean => labels?.[HIGHLY_AVAILABLE] !== undefined;
+
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
 const byGardener: By = ({ annotations, labels, managers, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
-  if (about !== 'service' && labels['high-availability-config.resources.gardener.cloud/type'] !== undefined)
+  if (about !== 'service' && isPlacedByGardener({ labels }))
     return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
-  if (origin === undefined && !managers.has('gardenlet')) return undefined;
-  const by = origin === undefined ? 'gardenlet' : `gardener-resource-manager, from ManagedResource ${origin},`;
+  const manager = [...managers].find((name) => /^(?:gardenlet$|gardener-extension-)/.test(name));
+  if (origin === undefined && manager === undefined) return undefined;
+  const by = origin === undefined ? (manager ?? '') : `gardener-resource-manager, from ManagedResource ${origin},`;
   const where =
     about === 'service'
       ? '. Routing by zone: topologyAwareRouting in the Seed, for Shoots with failure tolerance type zone, or in the Garden; of an admission component service.topologyAwareRouting.enabled of its chart; not for a kube-apiserver whose ingress gateway ends TLS (IstioTLSTermination), which prefers its zone itself'

@@ -125,6 +125,8 @@ const times = (zone: string, count: number): string[] => Array.from({ length: co
 interface Objects extends Reported {
   /** Metadata of the Service beside namespace and name. */
   readonly service?: object;
+  /** Metadata of its Deployment. */
+  readonly workload?: object;
   /** What differs in the Pod template of its Deployment; null: there is none. */
   readonly pods?: object | null;
   /** Labels of every Node. */
@@ -137,13 +139,14 @@ interface Item {
   spec?: { template?: { spec: object } };
 }
 
-const clusterOf = ({ service = {}, pods = {}, nodeLabels = {}, ...reported }: Objects): string => {
+const clusterOf = ({ service = {}, workload = {}, pods = {}, nodeLabels = {}, ...reported }: Objects): string => {
   const list = JSON.parse(reportedCluster(reported)) as { items: Item[] };
   for (const item of list.items) {
     const { kind, metadata, spec } = item;
     if (kind === 'Node') metadata.labels = { ...metadata.labels, ...nodeLabels };
     if (kind === 'Service') Object.assign(metadata, service);
     if (kind === 'Service') Object.assign(item, { status: { loadBalancer: { ingress: [{ ip: '10.88.1.2' }] } } });
+    if (kind === 'Deployment') Object.assign(metadata, workload);
     if (kind === 'Deployment') Object.assign(spec?.template?.spec ?? {}, pods);
   }
   if (pods === null) list.items = list.items.filter(({ kind }) => kind !== 'Deployment');
@@ -979,6 +982,28 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: 33 %/,
     /→ Set `featureGates\.TopologyAwareHints: true` in ConfigMap kube-system\/antrea-config, and restart the agents/,
     /Update/,
+  ],
+  [
+    'https://github.com/gardener/gardener-extension-provider-aws/issues/703',
+    {
+      endpoints: ['b', 'b'],
+      service: { managedFields: [{ manager: 'gardener-extension-provider-aws' }] },
+      workload: { labels: { 'high-availability-config.resources.gardener.cloud/type': 'server' } },
+      pods: { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } },
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted: /,
+    /→ Nothing to do for clients of the same namespace.*# gardener-extension-provider-aws writes it back: .*failure tolerance/,
+    /toleration/,
+  ],
+  [
+    'https://github.com/grafana/helm-charts/issues/2139',
+    { version: '1.29.10', spec: { ports: GRPC.ports }, endpoints: ['a', 'b', 'c'], extra: frontOf('web') },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*StickyClients/,
+    /NotRequested .* StickyClients .* Deployment front names it\. .* ProxyNeedsAnnotation/,
   ],
   [
     'https://github.com/fluxcd/flagger/issues/1099',

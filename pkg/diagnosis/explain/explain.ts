@@ -120,6 +120,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isVain = isSingle && !wanted;
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
+  // Clients that are seen keep the endpoint that they have.
+  const kept = facts.index.bypasses.members.callers.has(name) ? stickyCauses(facts) : [];
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const evacuation = evacuationCauses(facts);
   const entry = localEntryCauses(facts);
@@ -144,6 +146,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(inOneZone(facts) ? spread : []),
     ...blindCauses(facts),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain ? [] : asked),
+    ...(wanted ? [] : kept),
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
     ...(isRouted && !isVain ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
@@ -152,7 +155,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
     ...outside,
-    ...(wanted ? balance : []),
+    ...(wanted ? [...kept, ...balance] : []),
     ...prerequisiteCauses(facts, wanted),
     ...entry,
     ...stickyCauses(facts),

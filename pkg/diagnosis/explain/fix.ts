@@ -320,11 +320,7 @@ const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
 };
 
 /** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice, and so is what was tried with it. */
-export const fixOf = (
-  reason: CauseReason,
-  facts: Facts,
-  tryOut: (changes: readonly Change[]) => Tried,
-): readonly string[] => {
+export const fixOf = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   const { namespace, name } = facts.ref;
   const steps = provenSteps(reason, facts, tryOut).map((step) => ({
     step,

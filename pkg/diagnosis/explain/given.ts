@@ -170,11 +170,7 @@ const readyToController = (slices: readonly EndpointSlice[], family: string): nu
     .flatMap((slice) => slice.endpoints ?? [])
     .filter(isReadyToController).length;
 
-const allocationCauses = (
-  facts: Facts,
-  { family, reason }: FinalHints,
-  endpoints: readonly ReadyEndpoint[],
-): Cause[] => {
+const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoints: readonly ReadyEndpoint[]) => {
   const { name, version, shares } = facts;
   if (reason === 'InsufficientNodeInformation') return sharesCause(facts);
   if (reason === 'EndpointWithoutZone') return zonelessCause(facts, endpoints);

@@ -142,6 +142,8 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
   // What goes around the cluster IP may balance requests, and agents of the own Node are to be kept to.
   if (reused === undefined || internalTrafficPolicy === 'Local' || bypasses.some(({ possible }) => !possible))
     return [];
-  const evidence = `Port ${reused.name ?? reused.port} of Service ${name} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.`;
+  const callers = listed((index.bypasses.members.callers.get(name) ?? []).map(({ runner }) => workloadTitle(runner)));
+  const who = callers === '' ? '' : ` ${callers} names it.`;
+  const evidence = `Port ${reused.name ?? reused.port} of Service ${name} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
   return sticky(evidence, REUSE_REMEDY);
 };

@@ -63,11 +63,7 @@ export const loopCauses = (facts: Facts): Cause[] => {
 };
 
 /** Causes for hints that are not there, with those of the loop in their place among them. */
-export const withLoop = (
-  { loop: policy }: Facts,
-  loop: readonly Cause[],
-  given: readonly Cause[],
-): readonly Cause[] => {
+export const withLoop = ({ loop: policy }: Facts, loop: readonly Cause[], given: readonly Cause[]) => {
   const explaining = loop.filter(({ stage }) => stage !== 'prerequisite');
   if (explaining.length === 0) return given;
   // A plan that is lost again for want of admission: what is wrong there is the better answer.

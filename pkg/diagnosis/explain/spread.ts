@@ -5,6 +5,7 @@ import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
+import { isPlacedByGardener } from '../owner.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
@@ -141,6 +142,10 @@ const BARRED_REMEDY =
 const KARPENTER_REMEDY =
   'Karpenter adds Nodes in a zone where Pods that wait ask for it: give the Pods a topologySpreadConstraint on `topology.kubernetes.io/zone` with `whenUnsatisfiable: DoNotSchedule` and `minDomains` (Kubernetes 1.27 and newer) as many as zones, or they fit where Nodes are; NodePool and subnets have to allow these zones.';
 
+/** gardener/gardener docs/development/high-availability.md */
+const PLACED_REMEDY =
+  "Nothing to do for clients of the same namespace: Gardener's webhook for high availability keeps them to the same zone. A control plane has Pods in others with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.";
+
 export const PINNED_REMEDY =
   'Where that is meant, let its clients, and a load balancer, keep to these zones; else allow Nodes of the others and run a Pod in each.';
 
@@ -156,7 +161,7 @@ const BY_REVISION =
 
 /** Where a constraint is no remedy; undefined: what the code says. */
 export const placedRemedy = (workload: Workload, zones: readonly string[], facts: Facts): string | undefined => {
-  if (isPinned(workload, zones)) return PINNED_REMEDY;
+  if (isPinned(workload, zones)) return isPlacedByGardener(workload.marks) ? PLACED_REMEDY : PINNED_REMEDY;
   if (zoneConstraint(workload)?.selectsOwn === false) return remedyOf('SpreadSelectsNothing');
   if (hasFew(facts)) return undefined;
   if (drawnText(workload) !== '') return `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`;

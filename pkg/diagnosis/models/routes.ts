@@ -90,10 +90,7 @@ const rememberedMerge = (): MergeEndpoints => {
 };
 
 /** As `routesOf`, worked out once for all Nodes that are treated alike; `groups`: as `groupNodes` makes them. */
-export const groupRoutesOf = (
-  groups: readonly (readonly Node[])[],
-  input: Omit<RoutesInput, 'nodes'>,
-): GroupRoute[] => {
+export const groupRoutesOf = (groups: readonly (readonly Node[])[], input: Omit<RoutesInput, 'nodes'>) => {
   const endpoints = input.slices.flatMap(endpointsOf);
   const names = namedNodes(input.service, endpoints);
   const merge = hasDuplicates(endpoints) ? mergeEndpoints : rememberedMerge();
