@@ -52,7 +52,7 @@ const BY_SIZE = {
 };
 const CALLER = { labels: { app: 'front' } };
 const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
-const frontOf = (called: string) => [
+const frontOf = (called: string, image = 'front:1') => [
   {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -61,7 +61,9 @@ const frontOf = (called: string) => [
       replicas: 2,
       template: {
         metadata: CALLER,
-        spec: { containers: [{ name: 'app', env: [{ name: 'BACKEND', value: `http://${called}.shop.svc:80/v1` }] }] },
+        spec: {
+          containers: [{ name: 'app', image, env: [{ name: 'BACKEND', value: `http://${called}.shop.svc:80/v1` }] }],
+        },
       },
     },
   },
@@ -71,6 +73,15 @@ const frontOf = (called: string) => [
     metadata: { namespace: 'front', name: `front-${index}`, ...CALLER },
     spec: { nodeName: `node-${index}` },
   })),
+];
+const INTERCEPTED = [
+  ...frontOf('other', 'ghcr.io/kedacore/http-add-on-interceptor:0.10.0'),
+  {
+    apiVersion: 'http.keda.sh/v1alpha1',
+    kind: 'HTTPScaledObject',
+    metadata: { namespace: 'shop', name: 'scaled' },
+    spec: { scaleTargetRef: { name: 'web', kind: 'Deployment', service: 'web', port: 80 } },
+  },
 ];
 const AFFINE = { ...CLOSE, sessionAffinity: 'ClientIP' };
 const GRPC = { ...CLOSE, ports: [{ name: 'http', port: 80, appProtocol: 'kubernetes.io/h2c' }] };
@@ -1103,7 +1114,15 @@ const ROWS: readonly Row[] = [
     'Effective',
     'UnevenLoad',
     /^✓ effective: 100 % .*; its endpoints get uneven shares/,
-    /Deployment front, by variables, arguments or ConfigMaps\) are in a 1, b 1, c 0; endpoints: a 1, b 1, c 1\..*--weights a=1,b=1,c=0/,
+    /Deployment front, by variables, arguments or configuration\) are in a 1, b 1, c 0; endpoints: a 1, b 1, c 1\..*--weights a=1,b=1,c=0/,
+  ],
+  [
+    'https://github.com/kedacore/charts/pull/684',
+    { spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'], extra: INTERCEPTED },
+    'Effective',
+    'UnevenLoad',
+    /^✓ effective: 100 % .*; its endpoints get uneven shares/,
+    /Deployment front, .*\) are in a 1, b 1, c 0; endpoints: a 1, b 1, c 1\./,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/84505',

@@ -17,14 +17,13 @@ const DNS_UPSTREAM = 'kube-dns-upstream';
 
 /** Data planes that replace the cluster IP when a Pod connects, before its sidecar sees it: by which setting, unless by which, and how to leave it. */
 const SOCKETS = [
-  // cilium/cilium#16583, #28304; gardener-extension-networking-cilium docs/usage/usage.md
+  // cilium/cilium#16583, #28304, gardener-extension-networking-cilium docs/usage/usage.md; projectcalico/calico#6908, #8139
   [
     'Cilium',
     /kube-proxy-replacement,(?:true|strict)/,
     /hostns-only,true/,
     'Install Cilium with `socketLB.hostNamespaceOnly=true` (of a Gardener Shoot `bpfSocketLBHostnsOnly.enabled: true` in its networking.providerConfig).',
   ],
-  // projectcalico/calico#6908, #8139
   [
     'Calico eBPF',
     /spec\.bpfEnabled,true/,
@@ -44,7 +43,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const ofSets = daemonSets.flatMap(({ containers }) => containers.map(({ image }) => image));
   const images = [...new Set([...itemsOf(snapshot.workloads).flatMap((each) => each.images), ...ofSets])];
   const watchers = watcherIndex(snapshot);
-  const settings = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
+  const configured = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
@@ -58,7 +57,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     pods: Map.groupBy(itemsOf(snapshot.pods), ({ namespace }) => namespace),
     watchers,
-    members: memberIndex(services, watchers.runners),
+    members: memberIndex(services, watchers.runners, entries),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
     daemonSets,
     images,
@@ -76,7 +75,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     nodes,
     labels,
     isGke: labels.some((label) => label.startsWith('cloud.google.com/gke-')),
-    sockets: SOCKETS.filter(([, on, off]) => settings.some((own) => on.test(own) && !off.test(own))),
+    sockets: SOCKETS.filter(([, by, unless]) => configured.some((own) => by.test(own) && !unless.test(own))),
   };
 };
 
@@ -108,7 +107,7 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName => {
 };
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
-  if (/^(?:DestinationRule|Backend\w+Policy|MeshLoadBalancingStrategy)$/.test(entry.kind)) return undefined;
+  if (/^(?:DestinationRule|HTTPScaledObject|Backend\w+Policy|MeshLoadBalancing)/.test(entry.kind)) return undefined;
   if (entry.settings['nativeLB'] === 'true') return undefined;
   // By default a Mapping goes to the name of the Service.
   if (entry.kind === 'Mapping' && /^$|service/.test(entry.settings['resolver'] ?? index.resolver)) return undefined;

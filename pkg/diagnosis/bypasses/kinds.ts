@@ -47,6 +47,7 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],
   ['getambassador.io/v3alpha1', 'Mapping', 'anywhere', 'emissary'],
   ['getambassador.io/v3alpha1', 'Module', 'anywhere'],
+  ['http.keda.sh/v1alpha1', 'HTTPScaledObject', 'beside'],
   ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['apiregistration.k8s.io/v1', 'APIService', 'cluster', 'kube-apiserver'],

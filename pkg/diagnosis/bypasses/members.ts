@@ -109,9 +109,17 @@ export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeo
     return [{ client: caller.runner.name, evidence, decides, setting, all: false, possible: false, source: caller.by }];
   });
 
+type Runners = ReadonlyMap<string, readonly Runner[]>;
+
 /** What many Services of one snapshot share; `near`: what runs, by namespace. */
-export const memberIndex = (services: readonly Service[], near: ReadonlyMap<string, readonly Runner[]>) => {
+export const memberIndex = (services: readonly Service[], near: Runners, entries: readonly EntryObject[]) => {
   const runners = [...near.values()].flat();
+  const interceptors = runners.filter(({ images }) => /\/http-add-on-interceptor\b/.test(images.join()));
+  const intercepted = entries.flatMap((entry) =>
+    (entry.kind === 'HTTPScaledObject' ? entry.services : []).flatMap((service) =>
+      interceptors.map((runner) => ({ service, runner, by: objectTitle(entry), host: service, scheme: undefined })),
+    ),
+  );
   return {
     near,
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
@@ -125,8 +133,8 @@ export const memberIndex = (services: readonly Service[], near: ReadonlyMap<stri
       runners.filter((runner) => imagesOf(runner).some((image) => MEMBERS.some(([sign]) => sign.test(image)))),
       ({ namespace }) => namespace,
     ),
-    /** By Service: workloads whose variables or arguments name it, or a Pod of it. */
-    callers: Map.groupBy(runners.flatMap(callsOf), ({ service }) => service),
+    /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, which connect to the name (kedacore/http-add-on#1578). */
+    callers: Map.groupBy([...runners.flatMap(callsOf), ...intercepted], ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
   };
 };
@@ -217,8 +225,5 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
     }));
 
 /** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */
-export const byAddresses = (service: Service, index: MemberIndex): Found[] => [
-  ...byTwins(service, index),
-  ...byRegistries(service, index),
-  ...byResolvers(service, index),
-];
+export const byAddresses = (service: Service, index: MemberIndex): Found[] =>
+  [byTwins, byRegistries, byResolvers].flatMap((by) => by(service, index));

@@ -45,7 +45,7 @@ const callerCauses = (facts: Facts): Cause[] => {
   const found = callersOf(facts);
   if (found === undefined) return [];
   const { callers, zones } = found;
-  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(workloadTitle))}, by variables, arguments or ConfigMaps) are in ${byZone(zones)}; endpoints: ${byZone(countBy(facts.endpoints, ({ zone }) => zone))}.`;
+  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(workloadTitle))}, by variables, arguments or configuration) are in ${byZone(zones)}; endpoints: ${byZone(countBy(facts.endpoints, ({ zone }) => zone))}.`;
   return [cause('prerequisite', 'UnevenLoad', evidence, REMEDY)];
 };
 

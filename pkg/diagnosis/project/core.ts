@@ -230,6 +230,7 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   ServiceExport: (_, name) => [{ name }],
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
+  HTTPScaledObject: (spec) => [hostOf(fieldsIn(spec, 'scaleTargetRef'), 'service')],
   // Without a gateway it is for sidecars.
   VirtualService: (spec, _, all) =>
     textsIn(spec, 'gateways').some((gateway) => gateway !== 'mesh')
