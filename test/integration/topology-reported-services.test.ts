@@ -85,7 +85,6 @@ const INTERCEPTED = [
 ];
 const AFFINE = { ...CLOSE, sessionAffinity: 'ClientIP' };
 const GRPC = { ...CLOSE, ports: [{ name: 'http', port: 80, appProtocol: 'kubernetes.io/h2c' }] };
-const BPF = { bpfEnabled: true };
 /** A client with Linkerd's sidecar. */
 const MESHED = {
   ...WAITING,
@@ -698,25 +697,6 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: .*33 %/,
     /no data plane here is known to read\. .*`--enable-lb=false`/,
     /connections from there fail/,
-  ],
-  [
-    'https://github.com/projectcalico/calico/issues/10430',
-    {
-      spec: CLOSE,
-      plane: [
-        daemonSet('calico-node', 'quay.io/calico/node:v3.31.2'),
-        {
-          apiVersion: 'crd.projectcalico.org/v1',
-          kind: 'FelixConfiguration',
-          metadata: { name: 'default' },
-          spec: BPF,
-        },
-      ],
-    },
-    'Ineffective',
-    'HintsIgnored',
-    /^✗ ineffective: 33 %/,
-    /→ Update Calico eBPF to 3\.31\.5 or newer, which follow hints\./,
   ],
   [
     'https://github.com/kubeedge/kubeedge/issues/6088',
