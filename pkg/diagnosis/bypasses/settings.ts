@@ -42,10 +42,10 @@ const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, se
   ],
 };
 
-/** The same, of what the field of the Service comes before in versions that know it: istio/istio#21779, #42570, #15556. */
+/** The same, of what the field of the Service comes before in versions that know it: istio/istio#21779, #42570, #15556, #47804, #52898. */
 const AFTER_FIELD: typeof BY_RULE = {
   meshOff: ['ConfigMap istio switches locality off for the mesh, and {rule} not on', SWITCH],
-  unset: [undefined, OUTLIER],
+  unset: [undefined, '`outlierDetection`, or for even load before 1.24 `localityLbSetting.enabled: false`, in {rule}'],
   elsewhere: ['{rule} is not in the namespace of client, Service or mesh: it does not count', 'move it to {namespace}'],
 };
 

@@ -128,7 +128,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'of the Service before that of the mesh',
     [rule(DETECTS, 'istio-system'), rule({})],
-    /outlierDetection` in DestinationRule shop/,
+    /outlierDetection`, or for even load before 1\.24 .* in DestinationRule shop/,
   ],
   [
     'with locality off for the mesh',
@@ -166,11 +166,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
     ],
     /^`failoverPriority` of DestinationRule shop\/r does not name the zone/,
   ],
-  [
-    'of another owner',
-    [rule({}, 'shop', {}, OWNER)],
-    /outlierDetection` in DestinationRule shop\/r \(through Canary web, /,
-  ],
+  ['of another owner', [rule({}, 'shop', {}, OWNER)], /in DestinationRule shop\/r \(through Canary web, /],
   ['of Kuma for the mesh', [zonal({ kind: 'Mesh' })], /^Envoy prefers its own zone by MeshLoadBalancingStrategy/],
   ['of Kuma for it', [zonal({ kind: 'MeshService', name: 'web_shop_svc_80' })], /^Envoy prefers its own zone by/],
   [
