@@ -174,8 +174,11 @@ const usedOf = (service: Service, { node, router }: Clients, endpoints: readonly
 export const droppedBy = (service: Service, clients: readonly Clients[]): string | undefined => {
   for (const each of clients) {
     const { node, router } = each;
-    const isLost = (endpoints: readonly ProxyEndpoint[], proxy?: Proxy): boolean =>
-      usedOf(service, each, endpoints, proxy).used.length === 0;
+    // No proxy drops what none looks at, as of a headless Service.
+    const isLost = (endpoints: readonly ProxyEndpoint[], proxy?: Proxy): boolean => {
+      const { used, reason } = usedOf(service, each, endpoints, proxy);
+      return used.length === 0 && reason !== 'NotProxied';
+    };
     const loss = LOSSES.find(({ endpoints }) => isLost(endpoints(node)));
     if (loss === undefined) continue;
     const versions = PLANES.find(({ name }) => name === router.router)?.versions ?? [];

@@ -173,6 +173,12 @@ describe('planService', () => {
     expect(want).to.equal(undefined);
   });
 
+  it('switches a headless Service on: no proxy looks at it, so none drops what it gets', () => {
+    const clients = clientsOf([node()], routerObjects(kubeProxy()));
+    const headless = { ...named('a'), spec: { clusterIP: 'None' } };
+    expect(plan(headless, ENABLED, { clients, olderName: true }).decision).to.deep.equal(ENABLED);
+  });
+
   it('adds the annotation for old kubelets', () => {
     const { plan: found, want } = plan(named('a'), ENABLED, { mixedKubelets: true });
     expect(found.kind === 'patch' && found.changes.map(({ after }) => after)).to.include(`${GROUP}/same-zone`);
