@@ -73,7 +73,7 @@ const ROUTERS_BUT_PODS: readonly Source[] = [
 /** What Istio as a whole makes of zones. */
 export const MESH_CONFIG: Source = { resource: CONFIG_MAPS, namespace: 'istio-system', ...EVIDENCE };
 
-/** What workloads read: authorities, of which every namespace has some, name nothing. */
+/** What workloads read. Copies of certificate authorities, which every namespace has, name no Service. At most so many bytes, of one namespace as of all. */
 export const NAMING_CONFIGS: Source = {
   resource: CONFIG_MAPS,
   fieldSelector:

@@ -82,7 +82,7 @@ describe('what end-to-end suites judge by', () => {
 
   const folder = useFolder();
 
-  it('tells what a webhook refused from what was late, and leaves out dry runs and what is not written to its end', () => {
+  it('separates refused calls of a webhook from late ones, and skips dry runs and unfinished lines', () => {
     const post = 'failed calling webhook "h": failed to call webhook: Post "https://h:443/?timeout=5s": ';
     const line = (name: string, message: string, requestURI = '/'): string =>
       `${JSON.stringify({
