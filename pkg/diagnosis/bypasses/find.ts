@@ -94,7 +94,7 @@ const controllerOf = (entry: EntryObject, { entries }: BypassIndex): string | un
   return entries.find((each) => each.kind === kind && names.includes(each.name))?.controller;
 };
 
-const byController = (entry: EntryObject, index: BypassIndex): ClientName => {
+const byController = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   const isIngress = entry.kind === 'Ingress';
   // Where nothing else is named, it is that of GKE.
   const className = classOf(entry) || (index.isGke ? 'gce' : '');
@@ -102,7 +102,7 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName => {
   const row = CONTROLLERS.find(([controller, , usual]) =>
     known === undefined ? isIngress && className !== '' && usual?.test(className) : controller.test(known),
   );
-  const client = row?.[1] ?? (isIngress ? 'ingress' : 'gateway');
+  const [, client] = row ?? [known, isIngress ? 'ingress' : 'gateway'];
   return client === 'ingress-nginx' && index.steering.includes('topology-aware') ? 'ingress-nginx/hints' : client;
 };
 
@@ -116,10 +116,13 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
   return entry.client ?? byController(entry, index);
 };
 
+const ALB_TARGETS = 'alb.ingress.kubernetes.io/target-type';
+
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service): boolean =>
   (client === 'aws-ip-targets' && entry.settings['targetType'] !== 'ip') ||
-  (client === 'aws-alb' && entry.annotations['alb.ingress.kubernetes.io/target-type'] !== 'ip') ||
+  (client === 'aws-alb' && entry.annotations[ALB_TARGETS] !== 'ip') ||
+  (client === 'aws-alb/auto' && entry.annotations[ALB_TARGETS] === 'instance') ||
   (client === 'gke-neg' &&
     entry.kind === 'Ingress' &&
     !/"ingress":\s*true/.test(service.metadata?.annotations?.['cloud.google.com/neg'] ?? ''));
@@ -315,9 +318,12 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     };
   });
   const callers = (index.members.callers.get(key) ?? []).map(({ runner }) => runner);
-  return [...known, ...watchersOf(service, index.watchers, callers), ...aliasesOf(service, index.members)].sort(
-    (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
-  );
+  const isRouted = found.some(({ client }) => client === 'ingress' || client === 'gateway');
+  return [
+    ...known,
+    ...watchersOf(service, index.watchers, callers, isRouted),
+    ...aliasesOf(service, index.members),
+  ].sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
 };
 
 /** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */

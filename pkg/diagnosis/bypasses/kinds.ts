@@ -57,9 +57,9 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
 export const clientOfKind = (apiVersion: string, kind: string): ClientName | undefined =>
   ROUTE_KINDS.find(([own, name]) => name === kind && own.split('/')[0] === apiVersion.split('/')[0])?.[3];
 
-/** By the controller of an IngressClass or GatewayClass, or the usual name of an IngressClass where only that is known. */
-export const CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName, className?: RegExp])[] = [
-  [/^k8s\.io\/ingress-nginx/, 'ingress-nginx', /^nginx$/],
+/** By the controller of an IngressClass or GatewayClass, or the usual name of an IngressClass where only that is known; undefined: it connects to the cluster IP. */
+export const CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName | undefined, name?: RegExp])[] = [
+  [/^k8s\.io\/ingress-nginx|^webapprouting\.kubernetes\.azure\.com\/nginx/, 'ingress-nginx', /^nginx$|^webapprouting/],
   [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],
   [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/],
   [/^traefik\.io\//, 'traefik/gateway'],
@@ -69,17 +69,23 @@ export const CONTROLLERS: readonly (readonly [controller: RegExp, client: Client
   // GKE has no IngressClass objects.
   [/^k8s\.io\/ingress-gce|^networking\.gke\.io\//, 'gke-neg', /^gce(?:-internal)?$/],
   [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
+  [/^eks\.amazonaws\.com\/alb/, 'aws-alb/auto'],
   [/^gateway\.k8s\.aws\//, 'aws-alb/gateway'],
   [/^application-networking\.k8s\.aws\//, 'vpc-lattice'],
   [/^azure\/application-gateway|^alb\.networking\.azure\.io\//, 'azure-application-gateway', /^azure[-/]app/],
   [/^projectcontour\.io\//, 'contour', /^contour$/],
-  [/^istio\.io\//, 'istio-gateway', /^istio$/],
+  [/^istio\.io\/|^openshift\.io\/gateway-controller/, 'istio-gateway', /^istio$/],
+  [/^openshift\.io\/ingress-to-route/, 'openshift-router', /^openshift-default$/],
+  [/^apisix\.apache\.org\//, 'apisix', /^apisix$/],
+  [/^pomerium\.io\//, 'pomerium', /^pomerium$/],
   [/^(?:io\.)?cilium(?:\.io)?\/(?:ingress|gateway)-controller/, 'cilium-gateway', /^cilium$/],
   [/skipper/, 'skipper', /^skipper$/],
   [/^gateway\.envoyproxy\.io\//, 'envoy-gateway'],
   [/^kgateway\.dev\//, 'kgateway'],
   [/^solo\.io\/gloo-gateway/, 'gloo'],
   [/^gateway\.nginx\.org\//, 'nginx-gateway'],
+  // tailscale/tailscale cmd/k8s-operator/ingress.go, STRRL/cloudflare-tunnel-ingress-controller pkg/controller/transform.go, ngrok/ngrok-operator pkg/managerdriver
+  [/^tailscale\.com\/|\bngrok\.com\/|cloudflare-tunnel/, undefined, /^(?:tailscale|ngrok|cloudflare-tunnel)$/],
 ];
 
 /** Annotations and labels of a Service that say who sends to its Pods. */

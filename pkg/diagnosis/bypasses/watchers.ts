@@ -9,7 +9,7 @@ import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsO
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
-  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b/;
+  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b|pomerium/;
 /** Other proxies, and what programs load balancers outside (NetScaler, Avi), by their images. */
 const PROXIES =
   /(?<!cilium-)\b(?:netscaler-k8s|citrix-k8s|ako|envoy|emissary|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
@@ -140,11 +140,10 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
 
 const OF_LIBRARIES =
   'Spring Cloud Kubernetes: `spring.cloud.kubernetes.loadbalancer.mode=SERVICE`; Micronaut: `kubernetes.client.discovery.mode: service`; Quarkus: a URL without `stork://`';
-/** pomerium/ingress-controller#119 */
-const OF_RECEIVERS = `controllers of Ingresses by an annotation, as Pomerium's \`ingress.pomerium.io/service_proxy_upstream: "true"\`; ${OF_LIBRARIES}`;
+const OF_CONTROLLERS = 'of controllers of Ingresses or Gateways often by an annotation: see their documentation';
 
-/** Suspected by what they may do, not by name; `callers`: workloads that name the Service. */
-export const watchersOf = (service: Service, index: WatcherIndex, callers: readonly Runner[]) => {
+/** Suspected by what they may do, not by name; `callers`: workloads that name the Service; `isRouted`: an unknown controller sends to it. */
+export const watchersOf = (service: Service, index: WatcherIndex, callers: readonly Runner[], isRouted: boolean) => {
   const { namespace: space } = serviceRefOf(service);
   const pods = (index.runners.get(space) ?? []).filter((each) => selects(service, each));
   const looksFor = (labels: string): boolean => {
@@ -164,7 +163,14 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
   const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) =>
     may === undefined || !suspected
       ? []
-      : [{ runner, may, why: `and receives traffic of others (${entrance ?? ''})`, byName: OF_RECEIVERS }],
+      : [
+          {
+            runner,
+            may,
+            why: `and receives traffic of others (${entrance ?? ''})`,
+            byName: isRouted ? OF_CONTROLLERS : OF_LIBRARIES,
+          },
+        ],
   );
   return [...near, ...wide].map(
     ({ runner, may: { watches, binding, name: role, namespace, within, ifNamed }, why, byName }) => {

@@ -182,6 +182,33 @@ const CASES: readonly Case[] = [
   ['nothing of the kind', [], []],
   ['ingress-nginx', [ingressClass('nginx', 'k8s.io/ingress-nginx'), ingress('nginx')], ['ingress-nginx']],
   [
+    'that of an add-on',
+    [ingressClass('n', 'webapprouting.kubernetes.azure.com/nginx'), ingress('n')],
+    ['ingress-nginx'],
+  ],
+  ['a tunnel to the cluster IP', [ingressClass('tailscale', 'tailscale.com/ts-ingress'), ingress('tailscale')], []],
+  ['a tunnel by the name of its class', [ingress('ngrok')], []],
+  ['what becomes a Route', [ingressClass('o', 'openshift.io/ingress-to-route'), ingress('o')], ['openshift-router']],
+  ['APISIX', [ingressClass('a', 'apisix.apache.org/apisix-ingress-controller'), ingress('a')], ['apisix']],
+  ['Pomerium', [ingressClass('p', 'pomerium.io/ingress-controller'), ingress('p')], ['pomerium']],
+  [
+    'Pomerium that uses the cluster IP',
+    [
+      ingressClass('p', 'pomerium.io/ingress-controller'),
+      ingress('p', { 'ingress.pomerium.io/service_proxy_upstream': 'true' }),
+    ],
+    [],
+  ],
+  ['an ALB of EKS Auto Mode', [ingressClass('alb', 'eks.amazonaws.com/alb'), ingress('alb')], ['aws-alb']],
+  [
+    'an ALB of EKS Auto Mode with instance targets',
+    [
+      ingressClass('alb', 'eks.amazonaws.com/alb'),
+      ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'instance' }),
+    ],
+    [],
+  ],
+  [
     'ingress-nginx by the name of its class',
     [ingress(undefined, { 'kubernetes.io/ingress.class': 'nginx' })],
     ['ingress-nginx'],
