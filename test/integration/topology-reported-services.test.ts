@@ -18,7 +18,23 @@ const ZONES = {
   whenUnsatisfiable: 'DoNotSchedule',
   labelSelector: { matchLabels: { app: 'web' } },
 };
+const HPA = {
+  apiVersion: 'autoscaling/v2',
+  kind: 'HorizontalPodAutoscaler',
+  metadata: { namespace: 'shop', name: 'web' },
+  spec: { minReplicas: 2, maxReplicas: 6, scaleTargetRef: { kind: 'Deployment', name: 'web' } },
+};
 const ON_NODES = { ...ZONES, topologyKey: 'kubernetes.io/hostname' };
+const UNPLACED = {
+  conditions: [
+    {
+      type: 'PodScheduled',
+      status: 'False',
+      reason: 'Unschedulable',
+      message: '0/3 nodes are available: 3 node(s) had volume node affinity conflict. preemption: none.',
+    },
+  ],
+};
 const WAITING = {
   apiVersion: 'v1',
   kind: 'Pod',
@@ -648,7 +664,51 @@ const ROWS: readonly Row[] = [
     'Effective',
     'PodsWaiting',
     /^✓ effective: 100 %/,
-    /Pod web-9 waits for a Node: its topologySpreadConstraint counts c, .*nodeTaintsPolicy: Honor/,
+    /Pod web-9 waits for a Node: its topologySpreadConstraint counts c, where .*→ Set `nodeTaintsPolicy: Honor`/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/49906',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'c:c'],
+      pods: {
+        topologySpreadConstraints: [ZONES, ON_NODES],
+        volumes: [{ persistentVolumeClaim: { claimName: 'web' } }],
+      },
+      extra: [{ ...WAITING, status: UNPLACED }],
+    },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /waits for a Node: its volume .*; the scheduler says: 3 node\(s\) had volume node affinity conflict\. → .*WaitForFirstConsumer/,
+    /may together leave no Node/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/5120',
+    {
+      nodes: ['a', 'a', 'a', 'a', 'b', 'c'],
+      endpoints: ['a', 'a', 'a'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted: .*67 %/,
+    /Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint .*"trafficDistribution".*"whenUnsatisfiable":"DoNotSchedule"/,
+    /Add a topologySpreadConstraint/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/89922',
+    {
+      nodes: ['a', 'b'],
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+      extra: [HPA],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 50 %/,
+    /preference only \(ScheduleAnyway\), and scaling down by its HorizontalPodAutoscaler looks at no zone\..*RemovePodsViolatingTopologySpreadConstraint/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/116978',
@@ -755,7 +815,7 @@ const ROWS: readonly Row[] = [
     'https://github.com/kubernetes/kubernetes/issues/109364',
     { nodes: ['a', 'a'], endpoints: ['a'], pods: { topologySpreadConstraints: [ZONES, ON_NODES] }, extra: [WAITING] },
     'Effective',
-    'SingleZone',
+    'PodsWaiting',
     /^✓ effective: 100 %/,
     /waits for a Node: its DoNotSchedule constraints on kubernetes\.io\/hostname and .*\/zone may together leave no Node/,
     /NotRequested/,

@@ -24,7 +24,7 @@ import { fixOf } from './fix.ts';
 import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
-import { zoneConstraint } from './scheduler.ts';
+import { waitingCauses, zoneConstraint } from './scheduler.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, nodeCauses, usedCauses, usedReport } from './used.ts';
 import { isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
@@ -151,6 +151,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
     ...(isRouted && !isVain ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
+    ...waitingCauses(facts),
     ...(isSingle ? [cause('prerequisite', 'SingleZone', single, isVainSpread ? SPREAD_IN_ONE : undefined)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.

@@ -3,7 +3,7 @@ import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Fields } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isPlacedByGardener } from '../owner.ts';
-import type { Fix } from './ask.ts';
+import { type Fix, ask } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
@@ -123,8 +123,11 @@ const whyNone = (workload: Workload, facts: Facts): string | undefined => {
 export const whyNotSpread: Fix = (facts) =>
   facts.workloads.flatMap((workload) => whyNone(workload, facts) ?? []).map((why) => `# ${why}`);
 
+/** Where most clients are in the zone that has all Pods, spread alone keeps less there as long as nothing asks for zones. */
+const askAndSpread: Fix = (facts) => (spreadOut(facts)?.length === 0 ? [] : both(ask, spreadOut)(facts));
+
 /** In the order in which they are tried. */
-export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), whyNotSpread];
+export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];
 
 export const showPods: Fix = ({ service }) => {
   const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);

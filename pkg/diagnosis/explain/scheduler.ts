@@ -11,7 +11,7 @@ import { selectsNode } from '../routers/kube-proxy.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
-import { counted, listed } from './reasons.ts';
+import { type Cause, cause, counted, listed } from './reasons.ts';
 
 export const workloadTitle = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind} ${name}`;
 
@@ -72,31 +72,61 @@ const countedInVain = ({ snapshot, workloads }: Facts): string[] =>
     );
   });
 
-/** Pods that wait for a Node, and for which; empty: none does. */
-export const waitingText = (facts: Facts): string => {
+const HONOR_TAINTS =
+  'Set `nodeTaintsPolicy: Honor` in that constraint (Kubernetes 1.26 and newer), or give the Pods a toleration.';
+
+// kubernetes/kubernetes#49906
+const BIND_LATER =
+  'Have volumes made where their Pod is placed: a StorageClass with `volumeBindingMode: WaitForFirstConsumer`. A claim whose volume lies elsewhere goes with its Pod and its data; else add a Node to its zone, or leave the constraint that keeps the Pod from there.';
+
+/** Pods that wait for a Node, for which, and what would end that where it is more than to look; undefined: none does. */
+export const waitingFor = (facts: Facts) => {
   const pending = facts.pods.filter(({ nodeName }) => nodeName === '');
-  if (pending.length === 0) return '';
+  if (pending.length === 0) return undefined;
   const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 1));
   const zones = facts.clientZones.length;
   const vain = countedInVain(facts);
   const apart = facts.workloads.find(
     (workload) => workload.apart?.includes(LABEL_ZONE) === true && workload.replicas > zones,
   );
-  const reasons = [
-    wanted > zones && `minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`,
-    apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
-    vain.length > 0 &&
-      `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away, as long as it has no nodeTaintsPolicy: Honor (Kubernetes 1.26 and newer)`,
+  const said = pending.flatMap(({ unplaced = [] }) => unplaced);
+  const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
+    ['spread', wanted > zones && `minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`],
+    [
+      'anti-affinity',
+      apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
+    ],
+    [
+      'spread',
+      vain.length > 0 && `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away`,
+      HONOR_TAINTS,
+    ],
     // kubernetes/kubernetes#109364
     ...facts.workloads.map((workload) => {
       const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
       const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
-      return hard.length > 1 && text;
+      return ['spread', hard.length > 1 && text] as const;
     }),
-    facts.workloads.some(({ volumes }) => volumes === true) &&
-      'its volume may hold it to a zone without room, or where a constraint lets none in',
-  ].filter(Boolean);
-  return ` Pod ${listed(pending.map(({ name }) => name))} waits for a Node${reasons.length === 0 ? '' : ': '}${reasons.join('; ')}.`;
+    [
+      'volume',
+      facts.workloads.some(({ volumes }) => volumes === true) &&
+        'its volume may hold it to a zone without room, or where a constraint lets none in',
+      BIND_LATER,
+    ],
+  ];
+  // Where the scheduler says what it has against Nodes, nothing else holds the Pod.
+  const reasons = found.filter(([sign, why]) => why && (said.length === 0 || said.some((own) => own.includes(sign))));
+  const whys = [...reasons.map(([, why]) => why), ...said.slice(0, 1).map((own) => `the scheduler says: ${own}`)];
+  const who = `${pending.length === 1 ? 'Pod' : 'Pods'} ${listed(pending.map(({ name }) => name))} wait${pending.length === 1 ? 's' : ''}`;
+  const text = ` ${who} for a Node${whys.length === 0 ? '' : ': '}${whys.join('; ')}.`;
+  return { text, remedy: reasons.flatMap(([, , remedy = []]) => remedy)[0] };
+};
+
+export const waitingText = (facts: Facts): string => waitingFor(facts)?.text ?? '';
+
+export const waitingCauses = (facts: Facts): Cause[] => {
+  const { text, remedy } = waitingFor(facts) ?? {};
+  return text === undefined ? [] : [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)];
 };
 
 /** Pods by zone. */

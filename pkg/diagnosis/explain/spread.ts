@@ -11,7 +11,15 @@ import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { barrier, drawnText, prefersApart, waitingText, workloadTitle, zoneConstraint } from './scheduler.ts';
+import {
+  barrier,
+  drawnText,
+  prefersApart,
+  waitingFor,
+  waitingText,
+  workloadTitle,
+  zoneConstraint,
+} from './scheduler.ts';
 
 /** `eu-1a 2, eu-1b 1`. */
 export const byZone = (counts: ReadonlyMap<string, number>): string =>
@@ -91,12 +99,13 @@ export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly strin
   if (hasFew(facts)) return `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
   const drawn = drawnText(workload);
   if (drawn !== '') return drawn;
+  const shrunk = facts.autoscalers.flatMap(scaledBy).length === 0 ? '' : SHRUNK;
   if (constraint === undefined && !workload.zoneAntiAffinity)
     return `${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
-    return `The topologySpreadConstraint of ${who} is a preference only (ScheduleAnyway).`;
+    return `The topologySpreadConstraint of ${who} is a preference only (ScheduleAnyway)${shrunk}.`;
   if (constraint === undefined && prefersApart(workload))
-    return `The podAntiAffinity of ${who} on ${LABEL_ZONE} is a preference only.`;
+    return `The podAntiAffinity of ${who} on ${LABEL_ZONE} is a preference only${shrunk}.`;
   const older = constraint === undefined || constraint.byRevision === true ? '' : ', those of an older roll-out too';
   const { maxSkew = 1 } = constraint ?? {};
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
@@ -159,6 +168,11 @@ export const revisesPods = (workload: Workload): boolean =>
 const BY_REVISION =
   ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).';
 
+const EVENED_OUT =
+  ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.';
+// kubernetes/kubernetes#89922
+const SHRUNK = ', and scaling down by its HorizontalPodAutoscaler looks at no zone';
+
 /** Where a constraint is no remedy; undefined: what the code says. */
 export const placedRemedy = (workload: Workload, zones: readonly string[], facts: Facts): string | undefined => {
   if (isPinned(workload, zones)) return isPlacedByGardener(workload.marks) ? PLACED_REMEDY : PINNED_REMEDY;
@@ -168,9 +182,11 @@ export const placedRemedy = (workload: Workload, zones: readonly string[], facts
   if (workload.volumes === true)
     return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
   const { whenUnsatisfiable, maxSkew = 1, byRevision = false } = zoneConstraint(workload) ?? {};
+  if (whenUnsatisfiable === 'ScheduleAnyway')
+    return 'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
   const revises = byRevision || !revisesPods(workload) ? '' : BY_REVISION;
   if (workload.apart?.includes(LABEL_ZONE) === true || whenUnsatisfiable === 'DoNotSchedule')
-    return `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises} What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.`;
+    return `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   return undefined;
 };
 
@@ -201,7 +217,7 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 };
 
 /** What would give the zones Pods; undefined: what the code says. */
-const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefined => {
+const spreadRemedy = (facts: Facts, empty: readonly string[], why: string): string | undefined => {
   const { workloads } = facts;
   if (runsOnFargate(facts)) return FARGATE_REMEDY;
   const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
@@ -209,8 +225,11 @@ const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefine
   if (bars !== '') return bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
   if (chosenBy(facts) !== '') return ROLE_REMEDY;
   // What waits would not come to lie elsewhere by a restart.
-  if (waitingText(facts) !== '' && workloads.every(({ volumes }) => volumes !== true)) return remedyOf('PodsWaiting');
-  return workloads[0] && placedRemedy(workloads[0], empty, facts);
+  const waiting = waitingFor(facts);
+  if (waiting !== undefined && workloads.every(({ volumes }) => volumes !== true))
+    return waiting.remedy ?? remedyOf('PodsWaiting');
+  const remedy = workloads[0] && placedRemedy(workloads[0], empty, facts);
+  return why.includes(SHRUNK) ? `${remedy ?? remedyOf('PodsNotSpread')}${EVENED_OUT}` : remedy;
 };
 
 /** Whose Pods they are, where no workload was seen. */
@@ -261,7 +280,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   // Pods are where they should be.
   if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
   const evidence = `${none}${why}${rolling}${text}${waitingText(facts)}${chosen}`;
-  return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty))];
+  return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty, why))];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */
@@ -305,11 +324,7 @@ export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
   );
   const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
   const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
-  const waiting = waitingText(facts).trimStart();
-  return [
-    ...(isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : []),
-    ...(waiting === '' ? [] : [cause('prerequisite', 'PodsWaiting', waiting)]),
-  ];
+  return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];
 };
 
 /** Zones that the slices of the Service are marked to leave, in name order. */

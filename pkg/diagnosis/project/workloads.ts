@@ -60,6 +60,12 @@ export const makerOf = (object: Fields): string | undefined => {
     : `${owner.kind} ${owner.name}`;
 };
 
+/** What the scheduler has against each Node. */
+const unplacedOf = (object: Fields): string | undefined => {
+  const own = listIn(object, 'status.conditions').find(({ reason }) => reason === 'Unschedulable');
+  return /available: (.+?)\.(?:\s|$)/.exec(textIn(own, 'message'))?.[1];
+};
+
 /** A Pod as far as it shows where clients and endpoints run. */
 export type PodSummary = Readonly<ReturnType<typeof podOf>>;
 
@@ -73,7 +79,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     ...pickTexts(object, 'spec.nodeName', 'status.phase'),
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
     serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
-    ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object) }),
+    ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object), unplaced: unplacedOf(object) }),
     ...meshOf(object, metadata),
   };
 };
