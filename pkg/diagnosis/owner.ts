@@ -111,6 +111,8 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     replicas: 'spec.replicas',
     template: 'spec.topologySpreadConstraints',
   },
+  // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
+  'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
   'rabbitmq.com': {
     service: 'spec.override.service',
     replicas: 'spec.replicas',

@@ -801,7 +801,17 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: /,
-    /"PreferSameZone"\}\}' # every Node has an endpoint: the value PreferSameNode keeps/,
+    /"PreferSameNode"\}\}' # every Node has an endpoint: the value PreferSameNode keeps/,
+    /PreferSameZone/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/64905',
+    { version: '1.33.1', endpoints: ['a', 'b', 'c'], pods: null, extra: [OF_DAEMON_SET] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /→ Set `spec\.trafficDistribution: PreferClose`\..* # every Node has an endpoint: internalTrafficPolicy Local keeps/,
+    /or before Kubernetes 1\.31/,
   ],
   [
     'https://github.com/spegel-org/spegel/pull/1313',

@@ -23,8 +23,17 @@ const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
   return proxy.kind === 'ruled' && typeof proxy.rule.optIn === 'object';
 };
 
+const NEAREST = 'PreferSameNode';
+
+/** Its Pods are as a DaemonSet has them. */
+const isOnEveryNode = ({ nodes, pods, workloads, endpoints }: Facts): boolean => {
+  const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
+  return pods.length > 0 && workloads.length === 0 && nodes.every((node) => hosts.has(nameOf(node)));
+};
+
 /** By what a Service asks so that the control plane and all data planes here understand it. */
-export const settingsFor = ({ version, options, index, service }: Facts) => {
+export const settingsFor = (facts: Facts) => {
+  const { version, options, index, service } = facts;
   const routings = index.answers.map(({ routing }) => routing);
   const readers = routings.some(
     ({ proxy }) =>
@@ -32,7 +41,8 @@ export const settingsFor = ({ version, options, index, service }: Facts) => {
   );
   // kubernetes/ingress-gce#2815 and #2843 name no other value.
   const onlyClose = readers || isInternalOnly(service);
-  const values = onlyClose ? ['PreferClose'] : ['PreferSameZone', 'PreferClose'];
+  const isNear = isOnEveryNode(facts) && index.answers.every(({ behaviour }) => behaviour.hints === 'zone-and-node');
+  const values = onlyClose ? ['PreferClose'] : [...(isNear ? [NEAREST] : []), 'PreferSameZone', 'PreferClose'];
   const needing = routings.filter((own) => needsAnnotation(own.proxy, own.version.minor));
   const insists = needing.some(({ proxy, version: { minor } }) => proxy.kind !== 'kube-proxy' || minor < 27);
   const field = values.find((value) => distributionOf(value, version, options.gates) !== undefined);
@@ -78,15 +88,12 @@ export const useField: Fix = (facts) => {
   return [...(beside !== undefined && annotated ? [setKeys('annotations', { [key]: beside })] : unset), ...set];
 };
 
-const NODE_LINE =
-  'every Node has an endpoint: the value PreferSameNode keeps connections on their Node as long as it has one, else in the zone; internalTrafficPolicy Local keeps them there in any case, and they fail where it has none';
+const NEAR_LINE = `the value ${NEAREST} keeps connections on their Node as long as it has one, else in the zone; internalTrafficPolicy Local keeps them there in any case, and they fail where it has none`;
+const STRICT_LINE = `internalTrafficPolicy Local keeps connections on their Node, and they fail where it has none; ${NEAREST} (Kubernetes 1.34 and newer) would fall back`;
 
-/** Where its Pods are as a DaemonSet has them, and what reads the newer name of a zone reads hints for Nodes too. */
 export const nodeLines = (facts: Facts): readonly string[] => {
-  const { nodes, pods, workloads, endpoints } = facts;
-  const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const isEverywhere = pods.length > 0 && workloads.length === 0 && nodes.every((node) => hosts.has(nameOf(node)));
-  return isEverywhere && settingsFor(facts).distribution === 'PreferSameZone' ? [NODE_LINE] : [];
+  const line = settingsFor(facts).distribution === NEAREST ? NEAR_LINE : STRICT_LINE;
+  return isOnEveryNode(facts) ? [`every Node has an endpoint: ${line}`] : [];
 };
 
 /** Asks with a setting that every version recognises. */

@@ -127,7 +127,7 @@ const serveAll: Fix = (facts) => {
   const wish = 'PreferSameNode';
   const isFree = service.spec?.trafficDistribution === undefined && facts.wish.mode === 'none';
   // Who reads the newer name of a zone reads that of a Node too.
-  const isRead = field === 'PreferSameZone' && !annotated && distributionOf(wish, version, options.gates) !== undefined;
+  const isRead = field !== 'PreferClose' && !annotated && distributionOf(wish, version, options.gates) !== undefined;
   return [patchSpec({ internalTrafficPolicy: 'Cluster', ...(isFree && isRead ? { trafficDistribution: wish } : {}) })];
 };
 

@@ -256,9 +256,11 @@ const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] =
 
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref } = facts;
-  const { field, key, auto } = settingsFor(facts);
+  const { field, distribution, key, auto } = settingsFor(facts);
   const ask = `Set the annotation \`${key}: ${auto}\`, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
-  const remedy = field === undefined ? ask : remedyOf('NotRequested');
+  const set =
+    distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
+  const remedy = field === undefined ? ask : set;
   const [says, sets] = elsewhere(facts);
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
