@@ -917,6 +917,14 @@ const ROWS: readonly Row[] = [
     /Port http of Service .*MAX_CONNECTION_AGE/,
   ],
   [
+    'https://github.com/kube-logging/logging-operator/issues/661',
+    { spec: { ...CLOSE, ports: [{ name: 'http', port: 24_240 }] } },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    /`net\.keepalive_max_recycle`/,
+  ],
+  [
     'https://github.com/openyurtio/openyurt/issues/590',
     {
       version: '1.22.8',

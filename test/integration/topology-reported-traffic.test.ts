@@ -1150,6 +1150,30 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
   ['https://github.com/redpanda-data/redpanda/issues/4103', members('x/redpanda:v24.2.7'), MEMBERS, /`client\.rack`/],
+  [
+    'https://github.com/strimzi/strimzi-kafka-operator/issues/6492',
+    {
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 9092 }] },
+      extra: [
+        ...members('quay.io/strimzi/kafka:0.28.0').extra,
+        running('connect', { image: 'quay.io/strimzi/kafka:0.28.0', args: ['web.shop:9092'] }),
+      ],
+    },
+    around('members'),
+    /`client\.rack` of consumers, .*`rack` of KafkaConnect .* in Strimzi 0\.29/,
+  ],
+  [
+    'https://github.com/zalando/postgres-operator/issues/1119',
+    {
+      extra: [
+        ...inbound({}),
+        running('web', { image: 'acid/pgbouncer', env: [{ name: 'PGHOST', value: 'other.shop' }] }),
+      ],
+    },
+    MEMBERS,
+    /that of Service shop\/other \(PGHOST\) → `enableReplicaConnectionPooler/,
+  ],
+  ['https://github.com/apache/pulsar/issues/3119', members('x/bookie:3'), MEMBERS, /`bookkeeperClientReorderRead/],
   ['https://github.com/apache/pulsar-helm-chart/issues/437', members('apachepulsar/pulsar'), MEMBERS, /none is known/],
   [
     'https://github.com/knative/serving/issues/14615',
@@ -1166,6 +1190,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/gardener/gardener/issues/12626',
     {
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 4317 }] },
       extra: [
         beside('networking.istio.io/v1', 'VirtualService', {
           gateways: ['gw'],
@@ -1178,7 +1203,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('istio-gateway'),
-    /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,)/,
+    /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,).* StickyClients/,
   ],
   [
     'https://github.com/zalando/skipper/issues/3785',

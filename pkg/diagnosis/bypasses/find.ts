@@ -315,6 +315,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       /** Nothing shows that clients of this Service are among them. */
       possible,
       source,
+      /** It sees connections, and no requests. */
+      ...(seen.entry?.settings['passes'] === undefined ? {} : { passes: true }),
     };
   });
   const callers = (index.members.callers.get(key) ?? []).map(({ runner }) => runner);

@@ -20,22 +20,39 @@ const BY_RING =
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 
-/** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too. */
-const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: boolean, decides?: string])[] = [
+const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
+const BY_SESSION =
+  'each client keeps a session with the member that was picked, which passes writes on to the one that leads, in whatever zone that is';
+
+/** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too, all at such a port. */
+const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true | RegExp, decides?: string])[] = [
   // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
-  [BESIDE, 'a Service of replicas for reads', true, 'its Pods connect to the database, in whatever zone it is'],
+  // zalando/postgres-operator#1119
+  [/acid\/pgbouncer/, '`enableReplicaConnectionPooler: true` of its postgresql, for reads', true, OF_DATABASE],
+  [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368
   [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
-  [/kafka|redpanda|cp-server|automq|^:9092$/, 'rack awareness (KIP-392): `client.rack` and `broker.rack`', true],
-  [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', true],
+  [
+    /kafka|redpanda|cp-server|automq|^:9092$/,
+    'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}',
+    /^:909\d$/,
+    'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack',
+  ],
+  // apache/pulsar#3119
+  [
+    /bookie|bookkeeper/,
+    '`bookkeeperClientReorderReadSequenceEnabled: "true"` in the configuration of the brokers, and racks of the bookies, for reads; what is written goes to several zones',
+    true,
+  ],
+  [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
   [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
   [/\bvault:|openbao/, 'none: which member leads is elected', true, BY_LEADER],
   // grafana/mimir#10214
-  [/ingester|store-gateway/, 'none is known: writes go to as many zones as there are replicas', false, BY_RING],
-  [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', true],
+  [/ingester|store-gateway/, 'none is known: writes go to as many zones as there are replicas', true, BY_RING],
+  [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [
     /infinispan|hazelcast|ignite|^:(?:11222|5701)$/,
     'clients that are not smart (BASIC, unisocket) keep to a cluster IP',
@@ -46,12 +63,27 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: boole
   // knative/serving#14615
   [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
   [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
+  // ClickHouse/ClickHouse#29617
+  [
+    /zookeeper|clickhouse-keeper|^:2181$/,
+    'members by the names of their Pods; ClickHouse (24.7 and newer) then has `prefer_local_availability_zone` in its section `zookeeper`',
+    true,
+    BY_SESSION,
+  ],
   [/clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same'],
   // bitnami/charts#5201
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
   [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
   [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP'],
   [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
+];
+
+/** By images of clients that are seen: where the program has it. */
+const RACKS: readonly (readonly [image: RegExp, setting: string])[] = [
+  // redpanda-data/console#166
+  [/redpandadata\/console/, '; of Redpanda Console `kafka.rackId`'],
+  // strimzi/strimzi-kafka-operator#6492
+  [/strimzi\/kafka:/, '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer'],
 ];
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
@@ -122,6 +154,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   );
   return {
     near,
+    names: new Set(services.map(keyOfService)),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
     alike: Map.groupBy(
@@ -157,7 +190,7 @@ export interface Found {
 }
 
 /** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
-const byTwins = (service: Service, { headless, near, members, callers }: MemberIndex): Found[] => {
+const byTwins = (service: Service, { headless, near, members, callers, names }: MemberIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
   const runners = (headless.has(namespace) ? near : members).get(namespace) ?? [];
   const own = runners.filter((runner) => maySelect(service, runner));
@@ -175,14 +208,25 @@ const byTwins = (service: Service, { headless, near, members, callers }: MemberI
     ...(twin === undefined ? [] : [{ object, field: 'metadata.name', value: serviceRefOf(twin).name }]),
   ];
   const [sign, setting, always, decides] = MEMBERS.find(([each]) => signs.some(({ value }) => each.test(value))) ?? [];
-  const ways = defined({ setting, decides });
+  const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
+  const images = seen.flatMap(({ runner }) => (own.includes(runner) ? [] : runner.images)).join();
+  const [, rack = ''] = RACKS.find(([image]) => image.test(images)) ?? [];
+  const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
+  const on = decides === OF_DATABASE && next && `${decides}: that of Service ${next.service} (${next.by})`;
+  const ways = defined({ setting: setting?.replace('{rack}', rack), decides: on || decides });
+  // The program shows, by an image or a name, and so does the port.
+  const isSure =
+    typeof always === 'object' &&
+    [sign, always].every((each) =>
+      signs.some(({ field, value }) => (field === 'spec.ports') === (each === always) && each?.test(value)),
+    );
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    return [{ client: 'headless', evidence, all: true, own: defined({ setting }) }];
+    return [{ client: 'headless', evidence, all: true, own: defined({ setting: ways.setting }) }];
   }
   if (twin === undefined) {
-    const shown = always === true ? signs.filter(({ value }) => sign?.test(value)) : [];
-    return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: true, own: ways }));
+    const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));
+    return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: !isSure, own: ways }));
   }
   const { by, host, runner } = callerOf(twin) ?? { by: 'spec.selector', host: 'the same Pods, without cluster IP' };
   const called = runner && {
@@ -190,7 +234,8 @@ const byTwins = (service: Service, { headless, near, members, callers }: MemberI
     setting: `the name of ${object} in its place, where any Pod may answer`,
   };
   const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };
-  return [{ client: 'headless-twin', evidence, possible: called === undefined, own: { ...called, ...ways } }];
+  const possible = called === undefined && !isSure;
+  return [{ client: 'headless-twin', evidence, possible, own: { ...called, ...ways } }];
 };
 
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */

@@ -145,6 +145,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...(inOneZone(facts) ? spread : []),
     ...blindCauses(facts),
+    ...(!wanted && inOneZone(facts) ? kept : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain ? [] : asked),
     ...(wanted ? [] : kept),
     // No client of a headless Service looks at hints, whether they are there or not.

@@ -103,17 +103,35 @@ export const blindCauses = ({ blind, name }: Facts): Cause[] =>
     return cause('used', 'StickyClients', picked, remedy);
   });
 
-/** By name, application protocol, or the number in gRPC's own examples and of OTLP (opentelemetry-collector#5964). */
-const KEPT = /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/;
-
 // kubernetes/kubernetes#121590; mh takes ports into account (#115527).
 const SCHEDULER_REMEDY =
   'Use another scheduler of IPVS: `rr` (the default), `lc`, or with kube-proxy from 1.27 on `mh`.';
 /** kube-router pkg/controllers/proxy; dh hashes the cluster IP, of which there is one. */
 const SCHEDULER = 'kube-router.io/service.scheduler';
 
-const REUSE_REMEDY =
-  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE; API servers: `--goaway-chance`, `goAwayChance` of gardenerAPIServer in a Garden), let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).';
+/** Protocols whose clients keep a connection, by name, application protocol or number of a port, or by the name of the Service; what helps. */
+const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
+  // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
+  [
+    /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
+    'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE), let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).',
+  ],
+  // gardener/gardener#11551, #8810
+  [
+    /apiserver$/,
+    'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).',
+  ],
+  // kube-logging/logging-operator#661, fluent/fluent-bit#2704
+  [
+    /^(?:tcp-)?fluent|^(?:forward|24224|24240)$/,
+    'Have Fluent Bit end connections after so many uses: `net.keepalive_max_recycle` (`network.keepaliveMaxRecycle` of the logging operator). Until then a restart of the agents makes them choose anew.',
+  ],
+  // VictoriaMetrics/VictoriaMetrics#6772
+  [
+    /^clusternative$/,
+    'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.',
+  ],
+];
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are. */
 export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypasses, index }: Facts): Cause[] => {
@@ -123,9 +141,10 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
     ({ settings }) => settings['mode'] === 'ipvs' && settings['ipvs.scheduler'] === 'sh',
   );
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
-  // gardener/gardener#11551
-  const isReused = (text = ''): boolean => KEPT.test(text) || name.endsWith('apiserver');
-  const reused = ports.find((port) => [port.name, port.appProtocol, `${port.port}`].some(isReused));
+  const [reused] = ports.flatMap((own) => {
+    const texts = [own.name, own.appProtocol, `${own.port}`, name];
+    return KEPT.filter(([sign]) => texts.some((text = '') => sign.test(text))).map(([, remedy]) => ({ own, remedy }));
+  });
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
   const answers = nodes.map((node) => index.routers.of(node));
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
@@ -139,11 +158,11 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
   if (hashing !== undefined && runs('kube-proxy')) return hashed(`${objectTitle(hashing)} has ipvs.scheduler sh`, 'of');
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
-  // What goes around the cluster IP may balance requests, and agents of the own Node are to be kept to.
-  if (reused === undefined || internalTrafficPolicy === 'Local' || bypasses.some(({ possible }) => !possible))
-    return [];
+  // What goes around the cluster IP may balance requests, unless it passes connections on, and agents of the own Node are to be kept to.
+  const balances = bypasses.some((each) => !each.possible && !('passes' in each && each.passes));
+  if (reused === undefined || internalTrafficPolicy === 'Local' || balances) return [];
   const callers = listed((index.bypasses.members.callers.get(name) ?? []).map(({ runner }) => workloadTitle(runner)));
   const who = callers === '' ? '' : ` ${callers} names it.`;
-  const evidence = `Port ${reused.name ?? reused.port} of Service ${name} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
-  return sticky(evidence, REUSE_REMEDY);
+  const evidence = `Port ${reused.own.name ?? reused.own.port} of Service ${name} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
+  return sticky(evidence, reused.remedy);
 };

@@ -180,7 +180,7 @@ export const placedRemedy = (workload: Workload, zones: readonly string[], facts
   if (hasFew(facts)) return undefined;
   if (drawnText(workload) !== '') return `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`;
   if (workload.volumes === true)
-    return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew (`volumeBindingMode: WaitForFirstConsumer`), come to lie elsewhere.';
+    return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
   const { whenUnsatisfiable, maxSkew = 1, byRevision = false } = zoneConstraint(workload) ?? {};
   if (whenUnsatisfiable === 'ScheduleAnyway')
     return 'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';

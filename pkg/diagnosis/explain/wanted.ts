@@ -146,7 +146,12 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const causes: Cause[] = [];
-  const members = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
+  const { setting = '' } = facts.bypasses.find(({ client }) => client === 'headless') ?? {};
+  const any = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
+  // What is known of a program is said in place of what any has.
+  const members = /^(?:$|none|a Service)/.test(setting)
+    ? any
+    : `Nothing of this Service makes zones count. What does: ${setting}.`;
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   // kubernetes/website#42748

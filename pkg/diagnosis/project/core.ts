@@ -239,6 +239,9 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   MeshLoadBalancingStrategy: zonalTargets,
 };
 
+/** Who acts on it sees connections, and no requests, unless it has routes for HTTP. */
+const PASSED = /^(?:T(?:CP|LS)Route|IngressRouteTCP|VirtualService)$/;
+
 /** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
 export type EntryObject = Readonly<ReturnType<typeof clientEntry>>;
 
@@ -282,6 +285,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       owner: makerOf(object),
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
       targetType: targetType || undefined,
+      passes: PASSED.test(kind) && listIn(object, 'spec.http').length === 0 ? 'true' : undefined,
       outside: textIn(object, 'spec.iamRoleArnToAssume') || textIn(object, 'spec.vpcID') || undefined,
       resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,
     }),
