@@ -6,7 +6,7 @@ import { BUILT_IN_PRICES, DEFAULT_PRICES, isBuiltInPrices, parsePrices } from '.
 import type { PriceTable } from '../../pkg/diagnosis/prices.ts';
 import type { Weights } from '../../pkg/diagnosis/simulate/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
-import { InvalidVersionError, parseVersion } from '../../pkg/routing/version.ts';
+import { versionIn } from '../../pkg/routing/version.ts';
 import { FEATURE_GATES, type FeatureGate, type FeatureGates } from '../../pkg/upstream/features.ts';
 import { type FlagsOf, choiceFlag, flag, switchFlag } from './command.ts';
 import { InputError, UsageError } from './io.ts';
@@ -39,13 +39,9 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export const OUTPUT_FLAG = { output: choiceFlag('-o, --output <format>', 'output format', OUTPUT_FORMATS, 'table') };
 
 export const versionFlag = (text: string): KubernetesVersion => {
-  try {
-    return parseVersion(text);
-  } catch (error) {
-    if (error instanceof InvalidVersionError)
-      throw new InvalidArgumentError('expected something like 1.33 or v1.30.4.');
-    throw error;
-  }
+  const version = versionIn(text);
+  if (version === undefined) throw new InvalidArgumentError('expected something like 1.33 or v1.30.4.');
+  return version;
 };
 
 const gatesFlag = (text: string, previous: FeatureGates = {}): FeatureGates => {

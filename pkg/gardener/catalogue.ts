@@ -4,7 +4,7 @@ import { defined, nameOf } from '../apis/values.ts';
 import type { KubernetesObject, StringMap } from '../apis/meta.ts';
 import { LABEL_MANAGED } from '../apis/names.ts';
 import { isMadeByDruid } from '../routing/etcd-clients.ts';
-import { parseVersion } from '../routing/version.ts';
+import { atLeast, versionIn } from '../routing/version.ts';
 import type { CatalogueEntry, Scope } from './types.ts';
 
 type EntryOptions = Pick<CatalogueEntry, 'owner' | 'consumers'> & Partial<CatalogueEntry>;
@@ -202,15 +202,6 @@ export const layerSevenOfLabelled = (name: string, siblings: ReadonlySet<string>
 export const isIstioTlsTerminationDisabled = (annotations: Readonly<StringMap> | undefined): boolean =>
   isGoTrue(annotations?.[ANNOTATION_DISABLE]);
 
-const isOnByDefault = (gardenerVersion: string): boolean | undefined => {
-  try {
-    const { major, minor } = parseVersion(gardenerVersion);
-    return major > 1 || (major === 1 && minor >= GATE_DEFAULT_SINCE_MINOR);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Decides from the strongest evidence there is. */
 export const decideLayerSeven = (evidence: LayerSevenEvidence): LayerSevenDecision => {
   const { serviceName, mtlsServicePresent, shootAnnotations, featureGate, gardenerVersion, configured } = evidence;
@@ -222,8 +213,9 @@ export const decideLayerSeven = (evidence: LayerSevenEvidence): LayerSevenDecisi
   }
   const gate = 'feature gate IstioTLSTermination is';
   if (featureGate !== undefined) return by('featureGate', featureGate, `${gate} ${onOrOff(featureGate)}`);
-  const byDefault = gardenerVersion === undefined ? undefined : isOnByDefault(gardenerVersion);
-  if (byDefault !== undefined) {
+  const version = versionIn(gardenerVersion);
+  if (version !== undefined) {
+    const byDefault = atLeast(version, GATE_DEFAULT_SINCE_MINOR);
     return by('gardenerVersion', byDefault, `${gate} ${onOrOff(byDefault)} by default in Gardener ${gardenerVersion}`);
   }
   if (configured !== undefined) {

@@ -1,4 +1,5 @@
 // Kubernetes versions as this project compares them: by minor, whatever pre-release or vendor suffix follows.
+import { isFields } from '../apis/values.ts';
 import type { KubernetesVersion } from './types.ts';
 
 /** Oldest Kubernetes minor that is supported: hints are beta and on by default from here on. */
@@ -74,6 +75,13 @@ const fromParts = (major: unknown, minor: unknown): KubernetesVersion | undefine
   return { major: Number(majorText), minor: Number(minorText) };
 };
 
+/** As `parseVersion`; undefined if it is missing or malformed. */
+export const versionIn = (value: unknown): KubernetesVersion | undefined => {
+  if (typeof value !== 'string') return isFields(value) ? fromParts(value['major'], value['minor']) : undefined;
+  const [, major, minor] = VERSION.exec(value.trim()) ?? [];
+  return fromParts(major, minor);
+};
+
 /**
  * Reads any version, supported or not: a kubelet's, Gardener's. Pre-releases and vendor suffixes count as their minor.
  *
@@ -81,13 +89,7 @@ const fromParts = (major: unknown, minor: unknown): KubernetesVersion | undefine
  * @throws InvalidVersionError if it is missing or malformed.
  */
 export const parseVersion = (value: unknown): KubernetesVersion => {
-  let parsed: KubernetesVersion | undefined;
-  if (typeof value === 'string') {
-    const match = VERSION.exec(value.trim());
-    parsed = fromParts(match?.[1], match?.[2]);
-  } else if (typeof value === 'object' && value !== null && 'major' in value && 'minor' in value) {
-    parsed = fromParts(value.major, value.minor);
-  }
+  const parsed = versionIn(value);
   if (parsed === undefined) throw new InvalidVersionError(value);
   return parsed;
 };

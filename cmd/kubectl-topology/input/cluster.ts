@@ -9,7 +9,7 @@ import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import { versionIn } from './documents.ts';
+import { versionIn } from '../../../pkg/routing/version.ts';
 import {
   FIRST_SOURCES,
   MESH_CONFIG,
@@ -124,16 +124,9 @@ const watcherSources = (
     const where = few ? names.map((namespace) => ({ namespace })) : [{ everywhere: true }];
     return sources.flatMap((source) => where.map((place) => ({ ...source, ...place, optional: true, evidence: true })));
   };
+  const running = own === undefined ? [] : SOURCES.workloads.filter((each) => each !== NAMING_CONFIGS);
   return [
-    [
-      'workloads',
-      own === undefined
-        ? []
-        : within(
-            SOURCES.workloads.filter((each) => each !== NAMING_CONFIGS),
-            own,
-          ),
-    ],
+    ['workloads', within(running, own)],
     ['services', within(SOURCES.services, service === undefined ? own : undefined)],
   ];
 };

@@ -4,8 +4,6 @@ import { renderPath } from '../../../pkg/apis/config/config-error.ts';
 import { type Fields, isFields, parserText } from '../../../pkg/apis/values.ts';
 import type { Place } from '../../../pkg/diagnosis/check/check.ts';
 import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
-import type { KubernetesVersion } from '../../../pkg/routing/types.ts';
-import { InvalidVersionError, parseVersion } from '../../../pkg/routing/version.ts';
 import { InputError } from '../io.ts';
 
 /** Takes one object that is no list, and where it begins; throws FieldError where it does not fit. */
@@ -25,14 +23,8 @@ const completeItem = (item: unknown, list: Fields): unknown => {
 
 /** Hands over an object, or each item of a list with its place in it; paths of errors begin at the object given. */
 const takeAll = (object: unknown, take: (object: unknown, index?: number) => void): void => {
-  if (Array.isArray(object)) {
-    takeAll({ kind: 'List', items: object }, take);
-    return;
-  }
-  if (!isFields(object) || itemKindOf(object['kind']) === undefined) {
-    take(object);
-    return;
-  }
+  if (Array.isArray(object)) return takeAll({ kind: 'List', items: object }, take);
+  if (!isFields(object) || itemKindOf(object['kind']) === undefined) return take(object);
   const items = object['items'] ?? [];
   if (!Array.isArray(items)) throw new FieldError(['items'], 'a list of objects', items);
   items.forEach((item: unknown, index) => {
@@ -229,14 +221,4 @@ export const readYaml = (text: string, file: string, take: TakeObject): void => 
 /** The same of JSON, whose documents begin on lines of their own. */
 export const readJson = (text: string, file: string, take: TakeObject): void => {
   for (const part of split(text, JSON_DOCUMENTS)) takeDocument(parsed(part, file, JSON.parse), part, file, take);
-};
-
-/** Undefined where it is no version. */
-export const versionIn = (answer: unknown): KubernetesVersion | undefined => {
-  try {
-    return parseVersion(answer);
-  } catch (error) {
-    if (error instanceof InvalidVersionError) return undefined;
-    throw error;
-  }
 };

@@ -212,9 +212,8 @@ const byMarks = (service: Service, name: string): Found[] =>
   });
 
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
-  const set = daemonSets.find((each) => each.name === name);
-  if (set === undefined) return [];
-  return [{ client, evidence: { object: objectTitle(set), field: 'metadata.name', value: name } }];
+  const [set] = daemonSets.filter((each) => each.name === name);
+  return set ? [{ client, evidence: { object: objectTitle(set), field: 'metadata.name', value: name } }] : [];
 };
 
 const byAutoMode = ({ nodes }: BypassIndex): Found[] => {

@@ -179,8 +179,7 @@ interface Behind {
 const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOptions): string => {
   if (version === undefined) return remedyOf(reason);
   const settings = routingSettings(version);
-  const byOlderName = ciliumVersion !== undefined && readsPreferCloseOnly(ciliumVersion);
-  const { trafficDistribution: value } = byOlderName ? withOlderName(settings) : settings;
+  const { trafficDistribution: value } = readsPreferCloseOnly(ciliumVersion) ? withOlderName(settings) : settings;
   const [key, auto] = atLeast(version, COMPARES_SINCE)
     ? [ANNOTATION_TOPOLOGY_MODE, 'Auto']
     : [ANNOTATION_TOPOLOGY_AWARE_HINTS, 'auto'];

@@ -35,10 +35,7 @@ const isOnEveryNode = ({ nodes, pods, workloads, endpoints }: Facts): boolean =>
 export const settingsFor = (facts: Facts) => {
   const { version, options, index, service } = facts;
   const routings = index.answers.map(({ routing }) => routing);
-  const readers = routings.some(
-    ({ proxy }) =>
-      proxy.kind === 'cilium' && proxy.ciliumVersion !== undefined && readsPreferCloseOnly(proxy.ciliumVersion),
-  );
+  const readers = routings.some(({ proxy }) => proxy.kind === 'cilium' && readsPreferCloseOnly(proxy.ciliumVersion));
   // kubernetes/ingress-gce#2815 and #2843 name no other value.
   const onlyClose = readers || isInternalOnly(service);
   const isNear = isOnEveryNode(facts) && index.answers.every(({ behaviour }) => behaviour.hints === 'zone-and-node');

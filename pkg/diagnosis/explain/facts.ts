@@ -133,12 +133,10 @@ const idealSlices = (slices: readonly EndpointSlice[], expected: readonly FinalH
 
 type FamilyRoute = GroupRoute & { readonly family: string };
 
-type OfPort = Pick<FamilyRoute, 'family' | 'port'>;
-
 /** Ready endpoints of the slices that have the port: Pods without the port that `targetPort` names are in others. */
-export const endpointsOfPort = (slices: readonly EndpointSlice[], { family, port }: OfPort) => {
-  const own = slices.filter(({ ports }) => (ports ?? []).some(({ name = '' }) => name === port));
-  return readyEndpoints(own, family);
+export const endpointsOfPort = (slices: readonly EndpointSlice[], of: Pick<FamilyRoute, 'family' | 'port'>) => {
+  const own = slices.filter(({ ports }) => (ports ?? []).some(({ name = '' }) => name === of.port));
+  return readyEndpoints(own, of.family);
 };
 
 /** Only published as ready. */

@@ -23,17 +23,12 @@ const observedCause = (stage: Stage, loop: LoopReport, who: string): Cause[] => 
   return [cause(stage, 'LoadNotObserved', `${who}: ${said(observed)}`)];
 };
 
-const effectiveCause = (stage: Stage, facts: Facts, loop: LoopReport, who: string): Cause[] => {
+/** Of hints that are gone although it was in force, what asks for them says more. */
+const effectiveCause = (stage: Stage, loop: LoopReport, who: string): Cause[] => {
   if (loop.mode === 'Observe') return [];
   const effective = conditionIn(loop, 'Effective');
-  if (effective === undefined) return [cause(stage, 'PlanNotInForce', `${who} has no status yet.`)];
-  if (effective.status !== 'True') {
-    return TOLD_ELSEWHERE.has(effective.reason) ? [] : [cause(stage, 'PlanNotInForce', `${who}: ${said(effective)}`)];
-  }
-  // Admission keeps hints by the label only: whatever the status said once holds no more.
-  if (facts.strategy !== undefined) return [];
-  const evidence = `${who}: ${said(effective)} But Service ${facts.name} lacks the strategy label: is the flow-controller running?`;
-  return [cause(stage, 'PlanNotInForce', evidence)];
+  if (effective?.status === 'True' || TOLD_ELSEWHERE.has(effective?.reason ?? '')) return [];
+  return [cause(stage, 'PlanNotInForce', effective ? `${who}: ${said(effective)}` : `${who} has no status yet.`)];
 };
 
 /** Causes in the loop. Those of the stage `prerequisite` explain no crossing, and are worth a look all the same. */
@@ -58,7 +53,7 @@ export const loopCauses = (facts: Facts): Cause[] => {
   return [
     ...(report.mode === 'Observe' ? [cause(stage, 'ObserveOnly', observing)] : []),
     ...observedCause(stage, report, who),
-    ...effectiveCause(stage, facts, report, who),
+    ...effectiveCause(stage, report, who),
   ];
 };
 

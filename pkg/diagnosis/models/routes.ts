@@ -240,8 +240,5 @@ export const followingOf = (service: Service, clients: readonly Clients[]): Foll
 /** Some agent reads `PreferClose` but not its newer name `PreferSameZone`: Cilium 1.18 and 1.19. */
 export const wantsOlderName = (objects: readonly RouterObject[]): boolean =>
   PLANES.filter(({ cilium }) => cilium === true).some((plane) =>
-    objects.some((object) => {
-      const version = isAgent(plane.agent, object) ? versionOf(plane, [object])?.version : undefined;
-      return version !== undefined && readsPreferCloseOnly(version);
-    }),
+    objects.some((object) => isAgent(plane.agent, object) && readsPreferCloseOnly(versionOf(plane, [object])?.version)),
   );

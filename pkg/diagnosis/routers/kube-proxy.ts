@@ -231,19 +231,11 @@ const MENDED = 'kubernetes/kubernetes#101054: mended in 1.21.1';
 
 /** What its agent shows of it. */
 const seenOf = (agent: RouterObject, context: AnswerContext) => {
-  const { containers } = agent;
-  const container = containers.find(({ name }) => KUBE_PROXY_AGENT.containers?.includes(name)) ?? containers[0];
-  const { gates, evidence, unseen } = configOf(agent, container?.args ?? [], context);
-  const shown =
-    container === undefined
-      ? { field: 'metadata.name', value: agent.name }
-      : { field: `containers[${container.name}].image`, value: container.image };
-  return {
-    own: imageVersion(container?.image ?? ''),
-    gates,
-    evidence: [{ object: objectTitle(agent), ...shown }, ...evidence],
-    unseen,
-  };
+  const own = agent.containers.find(({ name }) => KUBE_PROXY_AGENT.containers?.includes(name)) ?? agent.containers[0];
+  const { name = '', image: value = '', args = [] } = own ?? {};
+  const { evidence, ...config } = configOf(agent, args, context);
+  const shown = { object: objectTitle(agent), field: `containers[${name}].image`, value };
+  return { ...config, own: imageVersion(value), evidence: [shown, ...evidence] };
 };
 
 export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: AnswerContext): RouterAnswer => {

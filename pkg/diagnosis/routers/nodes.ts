@@ -2,7 +2,7 @@
 import type { Node } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import { parseVersion } from '../../routing/version.ts';
+import { versionIn } from '../../routing/version.ts';
 import type { Evidence } from './types.ts';
 
 export const kubeletText = ({ status }: Node): string => status?.nodeInfo?.kubeletVersion ?? '';
@@ -11,13 +11,7 @@ export const kubeletText = ({ status }: Node): string => status?.nodeInfo?.kubel
 export const WINDOWS_BLIND = /^v1\.(?:1?\d|2[0-3]|24\.\d|25\.[0-5]|26\.0)(?!\d)/;
 
 /** Version of a Node's kubelet, the stand-in for its proxy; undefined where it is missing or malformed. */
-export const kubeletVersion = (node: Node): KubernetesVersion | undefined => {
-  try {
-    return parseVersion(kubeletText(node));
-  } catch {
-    return undefined;
-  }
-};
+export const kubeletVersion = (node: Node): KubernetesVersion | undefined => versionIn(kubeletText(node));
 
 const labelled =
   (key: string, value: string) =>
@@ -29,6 +23,7 @@ const COMPUTE_TYPE = 'eks.amazonaws.com/compute-type';
 /** What EKS runs the Node as, `auto` or `fargate`; empty: as an instance like any other. */
 export const computeTypeOf = ({ metadata }: Node): string => metadata?.labels?.[COMPUTE_TYPE] ?? '';
 const ARGUMENTS = ['k3s.io/node-args', 'rke2.io/node-args'];
+const DISABLED = /"--disable-kube-proxy(?:=true)?"(?!,"false")/;
 
 const KUBE_PROXY = { router: 'kube-proxy', title: 'kube-proxy', why: '' } as const;
 
@@ -74,19 +69,15 @@ const SIGNS = [
 ] as const;
 
 /** On Nodes of `unknown` no agent runs; the others count where none is found. */
-export const nodeSign = (node: Node) => {
-  for (const { shown, ...sign } of SIGNS) {
+export const nodeSign = (node: Node) =>
+  SIGNS.flatMap(({ shown, ...sign }) => {
     const evidence = shown(node);
-    if (evidence !== undefined) return { ...sign, evidence: [{ object: `Node ${nameOf(node)}`, ...evidence }] };
-  }
-  return undefined;
-};
+    return evidence === undefined ? [] : [{ ...sign, evidence: [{ object: `Node ${nameOf(node)}`, ...evidence }] }];
+  })[0];
 
 /** `--disable-kube-proxy`, as k3s and RKE2 keep the arguments of their servers on the Node. */
 export const disablesKubeProxy = (node: Node): Evidence | undefined => {
-  const annotations = node.metadata?.annotations ?? {};
-  const key = ARGUMENTS.find((name) => annotations[name] !== undefined);
-  if (key === undefined || !/"--disable-kube-proxy(?:=true)?"(?!,"false")/.test(annotations[key] ?? ''))
-    return undefined;
-  return { object: `Node ${nameOf(node)}`, field: `metadata.annotations[${key}]`, value: '--disable-kube-proxy' };
+  const isOff = (key: string): boolean => DISABLED.test(node.metadata?.annotations?.[key] ?? '');
+  const [field] = ARGUMENTS.filter(isOff).map((key) => `metadata.annotations[${key}]`);
+  return field === undefined ? undefined : { object: `Node ${nameOf(node)}`, field, value: '--disable-kube-proxy' };
 };

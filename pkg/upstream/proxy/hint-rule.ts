@@ -254,8 +254,8 @@ export const drainsSlices = (version: RouterVersion | undefined): boolean =>
   version === undefined || isSince(version, [1, 20, 0]);
 
 /** Of `spec.trafficDistribution` it reads exactly `PreferClose`: 1.18 and 1.19. */
-export const readsPreferCloseOnly = ({ major, minor }: RouterVersion): boolean =>
-  major === 1 && (minor === 18 || minor === 19);
+export const readsPreferCloseOnly = (version: RouterVersion | undefined): boolean =>
+  version?.major === 1 && (version.minor === 18 || version.minor === 19);
 
 /** `1.31.2`. */
 export const versionText = ({ major, minor, patch }: RouterVersion): string =>
