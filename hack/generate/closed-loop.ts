@@ -40,16 +40,7 @@ Services the same requests at the same time, at a fixed rate whether they are an
 ![Load, traffic between zones, errors and latency over time: the closed loop spills what zone a cannot serve, and returns](closed-loop-on-real-traffic.svg)
 `;
 
-const DEFAULTS = `- The FlowPolicy says what a Pod can serve and where load comes from; everything else is the default. Prometheus scrapes every second and is
-  asked as often; the metrics API has a sample every 15 s, over 15 s, that is known 15 s after its end.
-`;
-
-/** Of results that were kept before the suite ran with the defaults. */
-const SHORTENED = `- Dwell times and intervals are those of the FlowPolicy, seconds instead of the default's half minutes. The suite runs with the defaults
-  since then; these results are of before.
-`;
-
-const notes = ({ timing }: ClosedLoopResults): string => `## How it is measured
+const NOTES = `## How it is measured
 
 - \`make soak SUITES=closed-loop\` runs it and keeps the results, \`make generate\` writes this page; \`make e2e SUITES=closed-loop\` runs a
   short form. Both fail where the closed loop has more than a fraction of the errors and of the overload of same-zone, crosses zones nearly as
@@ -57,7 +48,9 @@ const notes = ({ timing }: ClosedLoopResults): string => `## How it is measured
 - A Pod's work is waiting, so that the machine has room for everything; a run fails when more than 80 % of the machine is busy.
 - The flow controller gets what a Pod has served, in cores (one core: the requests a second that a Pod can serve): from a metrics API behind the real
   aggregator, or from a real Prometheus by a query of the FlowPolicy. It knows nothing of the clients.
-${timing === 'defaults' ? DEFAULTS : SHORTENED}- *errors*: requests refused by a full queue, or without an answer within 1.5 s. *cross-zone*: of the requests that reached an endpoint.
+- The FlowPolicy says what a Pod can serve and where load comes from; everything else is the default. Prometheus scrapes every second and is
+  asked as often; the metrics API has a sample every 15 s, over 15 s, that is known 15 s after its end.
+- *errors*: requests refused by a full queue, or without an answer within 1.5 s. *cross-zone*: of the requests that reached an endpoint.
   *overloaded*: the time in which an endpoint refused requests or had half of its places taken, summed over endpoints. *p50 / p99*: of answered
   requests, connecting included.
 - A dead zone's Pods do not answer, and packets to them are lost; three seconds later the Pods and the Node are NotReady. Its users come back
@@ -75,7 +68,7 @@ const page = (results: ClosedLoopResults): string =>
     ...results.runs.map(
       (run) => `## ${titleOf(run)}\n\n${describeRun(run)} ${describeChanges(run)}\n\n${formatRun(run)}\n`,
     ),
-    notes(results),
+    NOTES,
     `${describeMachine(results.environment)} Kubernetes ${results.kubernetes}.`,
   ].join('\n');
 

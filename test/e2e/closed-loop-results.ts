@@ -113,8 +113,6 @@ export interface ClosedLoopResults {
   /** Of each Pod. */
   readonly pod: { readonly requestsPerSecond: number; readonly places: number };
   readonly podsPerZone: number;
-  /** Dwell times and intervals; absent from results that were measured with shorter ones. */
-  readonly timing?: 'defaults';
   readonly runs: readonly ScenarioRun[];
 }
 

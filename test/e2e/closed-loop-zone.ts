@@ -1,12 +1,10 @@
 // One zone of real traffic: a node with the program that plays its Pods and clients, what it reports, and its death.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { startAsked } from './bed/agent-client.ts';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
-import { addAddresses, enterPrefix, nodeDevice, removeAddresses, waitFor } from './bed/machine.ts';
+import { addAddresses, nodeDevice, removeAddresses, waitFor } from './bed/machine.ts';
 import { POD, PODS_PER_ZONE, ZONES } from './closed-loop-results.ts';
 import type { ServedTotals, TrafficMessage, TrafficReport, TrafficTask } from './closed-loop-ledger.ts';
 
@@ -58,67 +56,9 @@ export type Recorder = ReturnType<typeof createRecorder>;
 
 const programFile = fileURLToPath(new URL('./closed-loop-agent.ts', import.meta.url));
 
-interface TrafficNodeOptions {
-  /** Network namespace of the node. */
-  readonly namespace: string;
-  readonly zone: string;
-  readonly seed: number;
-  readonly logFile: string;
-  readonly onReport: (report: TrafficReport) => void;
-  readonly onTotals: (totals: ServedTotals) => void;
-}
-
-interface TrafficNode {
-  readonly pid: number;
-  /** Rejects when the program reports an error or ends. */
-  perform(task: TrafficTask): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** Starts the program; it ends by itself when this process does. */
-const startTrafficNode = (options: TrafficNodeOptions): TrafficNode => {
-  const { namespace, zone, seed, logFile, onReport, onTotals } = options;
-  const log = openSync(logFile, 'a');
-  const [program, ...prefix] = enterPrefix(namespace);
-  const child = spawn(program, [...prefix, process.execPath, programFile, zone, String(seed)], {
-    stdio: ['ignore', log, log, 'ipc'],
-    detached: true,
-  });
-  closeSync(log);
-  const pending = new Map<number, { resolve: () => void; reject: (error: Error) => void }>();
-  let lastId = 0;
-  const failAll = (error: Error): void => {
-    for (const { reject } of pending.values()) reject(error);
-    pending.clear();
-  };
-  child.on('error', failAll);
-  child.on('exit', () => failAll(new Error(`the traffic program of zone ${zone} ended; see ${logFile}`)));
-  child.on('message', (message: TrafficMessage) => {
-    if ('report' in message) return onReport(message.report);
-    if ('totals' in message) return onTotals(message.totals);
-    const waiting = pending.get(message.id);
-    pending.delete(message.id);
-    if (message.error === undefined) waiting?.resolve();
-    else waiting?.reject(new Error(`traffic of zone ${zone}: ${message.error}`));
-  });
-  return {
-    pid: child.pid ?? 0,
-    perform: (task) =>
-      new Promise((resolve, reject) => {
-        const id = ++lastId;
-        pending.set(id, { resolve, reject });
-        child.send({ id, task }, (error) => {
-          if (error) reject(error);
-        });
-      }),
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, 'exit');
-      child.disconnect();
-      await ended;
-    },
-  };
-};
+type Unasked = Exclude<TrafficMessage, { id: number }>;
+type Answer = Extract<TrafficMessage, { id: number }>;
+type TrafficNode = ReturnType<typeof startAsked<TrafficTask, Answer, Unasked>>;
 
 export interface Zone {
   readonly node: BedNode;
@@ -150,14 +90,15 @@ const DETECTION_MS = 3_000;
 export const startZone = async (bed: Bed, options: ZoneOptions): Promise<Zone> => {
   const { zone, seed, recorder, namespace, services, port, http = [], minSyncPeriod } = options;
   const node = await bed.node({ name: `node-${zone}`, zone, ...(minSyncPeriod !== undefined && { minSyncPeriod }) });
-  const traffic = startTrafficNode({
-    namespace: node.namespace,
-    zone,
-    seed,
-    logFile: join(bed.directory, 'logs', `traffic-${zone}.log`),
-    onReport: (report) => recorder.add(report),
-    onTotals: (totals) => recorder.count(totals),
-  });
+  const traffic = startAsked<TrafficTask, Answer, Unasked>(
+    {
+      namespace: node.namespace,
+      logFile: join(bed.directory, 'logs', `traffic-${zone}.log`),
+      program: [programFile, zone, String(seed)],
+      what: `the traffic program of zone ${zone}`,
+    },
+    (message) => ('report' in message ? recorder.add(message.report) : recorder.count(message.totals)),
+  );
   const pods: BedPod[] = [];
   for (const service of services) {
     for (let index = 0; index < PODS_PER_ZONE; index += 1) {

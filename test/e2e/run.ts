@@ -35,7 +35,7 @@ that was not done yet.
              Up to three that fail beside others run once more alone; what then passes is printed as UNSTABLE
   --help     print this
 
-  test/e2e/run hints                   one suite
+  test/e2e/run flow                    one suite
   test/e2e/run bed -- --grep ready     one test
   E2E_RESULTS=folder test/e2e/run load keep what was measured as JSON
   make soak                            the long forms`;

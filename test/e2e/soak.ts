@@ -46,8 +46,8 @@ const HEARTBEAT_MS = 60_000;
 
 /** Everything of Gardener took 54 minutes on two busy cores where nothing was cached. */
 const BUILD_SECONDS = 3 * 60 * 60;
-/** The runtimes that Gardener registered its own webhook for slices on, and the newest. */
-const HINTS_VERSIONS = ['1.30', '1.31'];
+/** The runtimes that Gardener registered its own webhook for slices on; the first also needs annotations beside hints. */
+const OLD_VERSIONS = ['1.30', '1.31'];
 
 const areGardeners = (suites: readonly string[]): boolean => suites.every((suite) => suite.startsWith('gardener-'));
 
@@ -59,7 +59,8 @@ const OF_ALL_VERSIONS: ReadonlySet<string> = new Set(['evacuate-rights', 'model'
 /** The versions of Kubernetes that suites take beside the newest. */
 const versionsFor = (suites: readonly string[], all: readonly string[]): readonly string[] => {
   if (suites.some((suite) => OF_ALL_VERSIONS.has(suite))) return all;
-  return suites.includes('gardener-hints') ? HINTS_VERSIONS.filter((version) => all.includes(version)) : [];
+  const wanted = suites.includes('gardener-hints') ? OLD_VERSIONS : OLD_VERSIONS.slice(0, Number(suites.includes('gardener-etcd')));
+  return wanted.filter((version) => all.includes(version));
 };
 
 const list = (text: string | undefined): string[] | undefined => text?.split(',').map((name) => name.trim());

@@ -47,74 +47,90 @@ export interface AgentReply {
   readonly error?: string;
 }
 
-const agentFile = fileURLToPath(new URL('./agent.ts', import.meta.url));
-
-interface AgentOptions {
+interface AskedOptions {
   readonly namespace: string;
   readonly logFile: string;
-  readonly onStart: (process: ProcessIdentity) => void;
+  /** The program, and its arguments. */
+  readonly program: readonly [file: string, ...args: string[]];
+  /** What it is, for errors. */
+  readonly what: string;
 }
 
-/** A running agent. Tasks may overlap; each rejects when the agent reports an error or ends. */
-export interface Agent {
-  perform(task: AgentTask): Promise<void>;
-  /** Runs a `connect` task. */
-  count(task: Extract<AgentTask, { task: 'connect' }>): Promise<ConnectionCounts>;
+interface Asked<Task, Reply> {
+  readonly pid: number | undefined;
+  /** Tasks may overlap; each rejects when the program reports an error or ends. */
+  perform(task: Task): Promise<Reply>;
   stop(): Promise<void>;
 }
 
-interface Pending {
-  readonly resolve: (reply: AgentReply) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** Starts an agent; it ends by itself when this process does. */
-export const startAgent = ({ namespace, logFile, onStart }: AgentOptions): Agent => {
+/** Starts a program that answers over its channel to this process, and ends with it. `onOther` gets what it says unasked. */
+export const startAsked = <Task, Reply extends { readonly id: number; readonly error?: string }, Other = never>(
+  { namespace, logFile, program, what }: AskedOptions,
+  onOther: (message: Other) => void = () => undefined,
+): Asked<Task, Reply> => {
   const log = openSync(logFile, 'a');
-  const [program, ...prefix] = enterPrefix(namespace);
-  const child = spawn(program, [...prefix, process.execPath, agentFile], {
+  const [enter, ...prefix] = enterPrefix(namespace);
+  const child = spawn(enter, [...prefix, process.execPath, ...program], {
     stdio: ['ignore', log, log, 'ipc'],
     detached: true,
   });
   closeSync(log);
-  const identity = child.pid === undefined ? undefined : identify(child.pid);
-  if (identity) onStart(identity);
-
-  const pending = new Map<number, Pending>();
+  const pending = new Map<number, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
   let lastId = 0;
   const failAll = (error: Error): void => {
     for (const { reject } of pending.values()) reject(error);
     pending.clear();
   };
   child.on('error', failAll);
-  child.on('exit', () => failAll(new Error(`the agent in ${namespace} ended; see ${logFile}`)));
-  child.on('message', (reply: AgentReply) => {
-    const waiting = pending.get(reply.id);
-    pending.delete(reply.id);
-    if (reply.error === undefined) waiting?.resolve(reply);
-    else waiting?.reject(new Error(`agent in ${namespace}: ${reply.error}`));
+  child.on('exit', () => failAll(new Error(`${what} ended; see ${logFile}`)));
+  child.on('message', (message: Reply | (Other & { readonly id?: undefined })) => {
+    if (message.id === undefined) return onOther(message);
+    const waiting = pending.get(message.id);
+    pending.delete(message.id);
+    if (message.error === undefined) waiting?.resolve(message);
+    else waiting?.reject(new Error(`${what}: ${message.error}`));
   });
-
-  const request = (task: AgentTask): Promise<AgentReply> =>
-    new Promise((resolve, reject) => {
-      const id = ++lastId;
-      pending.set(id, { resolve, reject });
-      child.send({ id, task }, (error) => {
-        if (error) reject(error);
-      });
-    });
   return {
-    perform: async (task) => void (await request(task)),
-    count: async (task) => {
-      const { counts } = await request(task);
-      if (!counts) throw new Error(`agent in ${namespace}: a connect task without counts`);
-      return counts;
-    },
+    pid: child.pid,
+    perform: (task) =>
+      new Promise((resolve, reject) => {
+        const id = ++lastId;
+        pending.set(id, { resolve, reject });
+        child.send({ id, task }, (error) => {
+          if (error) reject(error);
+        });
+      }),
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.disconnect();
       await ended;
+    },
+  };
+};
+
+const agentFile = fileURLToPath(new URL('./agent.ts', import.meta.url));
+
+interface AgentOptions extends Pick<AskedOptions, 'namespace' | 'logFile'> {
+  readonly onStart: (process: ProcessIdentity) => void;
+}
+
+export interface Agent extends Asked<AgentTask, AgentReply> {
+  /** Runs a `connect` task. */
+  count(task: Extract<AgentTask, { task: 'connect' }>): Promise<ConnectionCounts>;
+}
+
+export const startAgent = ({ namespace, logFile, onStart }: AgentOptions): Agent => {
+  const what = `the agent in ${namespace}`;
+  const agent = startAsked<AgentTask, AgentReply>({ namespace, logFile, program: [agentFile], what });
+  const identity = agent.pid === undefined ? undefined : identify(agent.pid);
+  if (identity) onStart(identity);
+  return {
+    ...agent,
+    count: async (task) => {
+      const { counts } = await agent.perform(task);
+      if (!counts) throw new Error(`${what}: a connect task without counts`);
+      return counts;
     },
   };
 };

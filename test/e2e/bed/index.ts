@@ -237,25 +237,6 @@ const partsOf = (context: BedContext): Pick<Bed, 'program' | 'node' | 'pod' | 's
   };
 };
 
-export type Settled = (
-  node: BedNode,
-  what: string,
-  accept: (traffic: Traffic) => boolean,
-  family?: 'IPv4' | 'IPv6',
-) => Promise<Traffic>;
-
-/** Waits until a node's proxy sends every one of a few connections where `accept` wants them. */
-export const untilSettled = (
-  bed: Bed,
-  service: BedService,
-  ...[node, what, accept, family = 'IPv4']: Parameters<Settled>
-): Promise<Traffic> =>
-  waitFor(
-    `${node.name}: ${what} (${family})`,
-    () => bed.connect({ node, service, count: 30, timeoutMs: 1000, family }),
-    (traffic) => traffic.total === 30 && accept(traffic),
-  );
-
 /** Registers the hooks; the function it returns gives the bed, inside tests and hooks that run later. */
 export const useBed = (options: BedOptions = {}): (() => Bed) => {
   let bed: Bed | undefined;

@@ -31,7 +31,7 @@ import { commandReady, ownNamespace } from '../commands.ts';
 import { installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
 import { type Cgroup, createCgroup, readMemoryLimits } from '../memory.ts';
-import { isLongForm, keepResults } from '../results.ts';
+import { isLongForm } from '../results.ts';
 import { createMeterAccount, readerToken } from '../traffic-meter-world.ts';
 
 const { settingsReconciler: RECONCILER, flowController: FLOW } = COMMANDS;
@@ -85,10 +85,8 @@ describe('controllers and traffic-meter under attack, within the memory limits o
   this.timeout(300_000);
   let client: Client;
   const running = new Map<Target, { program: Component; group: Cgroup }>();
-  const figures: object[] = [];
   // Registered before the bed's own, so that it runs before the bed is gone.
   after(async () => {
-    keepResults('attack-components', figures);
     await client?.close();
     for (const { program, group } of running.values()) {
       await program.stop();
@@ -210,7 +208,6 @@ describe('controllers and traffic-meter under attack, within the memory limits o
     const earlier = await state();
     const came = await during();
     const seen = { name, ...came, peakMiB: Math.round(group.peakBytes() / MIB) };
-    figures.push(seen);
     console.log(`      ${JSON.stringify(seen)}`);
     program.assertRunning();
     expect(await state()).to.deep.equal(earlier);

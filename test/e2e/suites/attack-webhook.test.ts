@@ -23,7 +23,6 @@ import { useBed } from '../bed/index.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';
 import { connectAs, hasOwnZone, untilAdmission } from '../hints-support.ts';
 import { type Cgroup, createCgroup, memoryOf, readMemoryLimits } from '../memory.ts';
-import { keepResults } from '../results.ts';
 
 const namespace = 'attacked';
 const [PORT, METRICS_PORT, HEALTH_PORT] = [10_250, 8080, 8081];
@@ -54,10 +53,8 @@ describe('the webhook under attack, within the memory limit of the chart', funct
   let webhook: Component;
   let group: Cgroup;
   let ca: string;
-  const figures: Record<string, object> = {};
   // Registered before the bed's own, so that it runs before the bed is gone.
   after(async () => {
-    keepResults('attack', { ...figures });
     await client?.close();
     await webhook?.stop();
     group?.remove();
@@ -202,7 +199,7 @@ describe('the webhook under attack, within the memory limit of the chart', funct
       // What else runs on the machine can only make reviews later: one attempt in time shows that they can be.
       while (attempts.length < ATTEMPTS && !attempts.some(isInTime)) attempts.push(await measure(attack));
       const best = attempts.toSorted((a, b) => a.attacked.p99 - b.attacked.p99)[0] as Measured;
-      figures[attack] = {
+      const figures = {
         quiet: best.quiet,
         attacked: best.attacked,
         ...best.sent,
@@ -211,7 +208,7 @@ describe('the webhook under attack, within the memory limit of the chart', funct
         peakMiB: Math.round(group.peakBytes() / MIB),
         residentMiB: Math.round(memoryOf(webhook).peak / MIB),
       };
-      console.log(`      ${attack}: ${JSON.stringify(figures[attack])}`);
+      console.log(`      ${attack}: ${JSON.stringify(figures)}`);
       for (const { failed, sent, healthMs } of attempts) {
         expect(healthMs, 'a probe of health, milliseconds').to.be.below(HEALTH_MS);
         expect(sent.connections, 'the attack took place').to.be.above(10);

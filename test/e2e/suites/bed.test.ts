@@ -1,19 +1,15 @@
-// Shows what other suites rely on without asking: Pods that come, go and do not answer, and that the bed keeps to itself.
+// Shows what other suites rely on without asking: Pods in slices, Pods that do not answer, and that the bed keeps to itself.
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import { type BedNode, type BedPod, type BedService, type Settled, untilSettled, useBed } from '../bed/index.ts';
+import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
 import type { SliceEndpoint } from '../bed/pod.ts';
-
-const zoneOf = ({ hints }: SliceEndpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
 
 describe('bed', () => {
   const bed = useBed();
   const nodes: BedNode[] = [];
   const pods: BedPod[] = [];
   let service: BedService;
-
-  const settled: Settled = (...wanted) => untilSettled(bed(), service, ...wanted);
 
   before('three zones, one of them with two nodes; a, b and c run 1, 2 and 1 Pods of web', async () => {
     for (const [name, zone] of [
@@ -53,48 +49,6 @@ describe('bed', () => {
     expect(traffic.total).to.equal(0);
     await silent.remove();
     await mute.remove();
-  });
-
-  describe('with trafficDistribution PreferSameZone', () => {
-    before(async () => {
-      await service.patch({ spec: { trafficDistribution: 'PreferSameZone' } });
-      const hinted = (endpoint: SliceEndpoint): boolean => zoneOf(endpoint).length > 0;
-      await waitFor(
-        'hints on all endpoints',
-        () => service.endpoints(),
-        (endpoints) => endpoints.every(hinted),
-      );
-    });
-
-    it('sends a zone elsewhere while its only Pod is not ready, and back afterwards', async () => {
-      const [node, pod] = [nodes[3]!, pods[3]!];
-      await pod.setReady(false);
-      await settled(node, 'other zones', ({ byZone }) => byZone['c'] === undefined);
-      await waitFor(
-        'not ready in the slices of both families',
-        async () => (await service.endpoints()).filter(({ targetRef }) => targetRef?.name === pod.name),
-        (found) => found.length === 2 && found.every(({ conditions }) => conditions?.ready === false),
-      );
-
-      await pod.setReady(true);
-      await settled(node, 'its own zone again', ({ byZone }) => byZone['c'] === 30);
-    });
-
-    it('follows a Pod that terminates and ends, and one that takes its place', async () => {
-      const [node, old] = [nodes[0]!, pods[0]!];
-      await old.terminate();
-      const terminating = (endpoint: SliceEndpoint): boolean => endpoint.conditions?.terminating === true;
-      const ofOld = async (): Promise<SliceEndpoint[]> =>
-        (await service.endpoints()).filter(({ targetRef }) => targetRef?.uid === old.uid);
-      await waitFor('old Pod terminating', ofOld, (found) => found.length === 2 && found.every(terminating));
-      await settled(node, 'other zones', ({ byZone }) => byZone['a'] === undefined);
-
-      const next = await bed().pod({ node, app: 'web' });
-      await old.remove();
-      pods[0] = next;
-      await settled(node, 'the new Pod', ({ byPod }) => byPod[next.name] === 30);
-      await waitFor('old Pod out of the slices', ofOld, ({ length }) => length === 0);
-    });
   });
 
   describe('isolation', () => {

@@ -81,7 +81,6 @@ describe('the closed loop on real traffic', function () {
       kubernetes,
       pod,
       podsPerZone: PODS_PER_ZONE,
-      timing: 'defaults',
       runs,
     };
     if (isLongForm) keepResults('closed-loop', results);

@@ -14,7 +14,6 @@ import { RECONCILER, WEBHOOK } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { bareMs, realDefinitions, watchVersions } from '../gardener/owner.ts';
 import { manage, MANAGER_USER, startResourceManager } from '../gardener/resource-manager.ts';
-import { keepResults } from '../results.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
 import { letSeedsBeRead, MANAGED, SAME_ZONE, SEED } from '../settings-landscape.ts';
 import { type World, openWorld, userOf } from '../settings-world.ts';
@@ -98,7 +97,6 @@ describe('gardener: keep beside a resource manager that syncs every 15 s', () =>
       console.log(
         `      keep: ${keep}: has its value ${(100 * share).toFixed(1)} % of the time, ${manager} writes of the resource manager, ${ours} of ours`,
       );
-    keepResults('gardener-keep', { syncSeconds: SYNC_SECONDS, syncs: SYNCS, figures });
     await world?.close();
   });
 

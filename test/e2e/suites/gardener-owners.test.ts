@@ -11,8 +11,7 @@ import { RECONCILER } from '../chart.ts';
 import { type Commands, DRUID_USER, type GardenerLandscape, openLandscape } from '../gardener/landscape.ts';
 import { bareMs, watchVersions } from '../gardener/owner.ts';
 import { applyAgain, MANAGER_USER, startResourceManager } from '../gardener/resource-manager.ts';
-import { keepResults } from '../results.ts';
-import { isAccepted, receivedAt, subjectOf } from '../settings-audit.ts';
+import { isAccepted, subjectOf } from '../settings-audit.ts';
 import { NS, SAME_ZONE } from '../settings-landscape.ts';
 import { COMMAND_USERS, userOf } from '../settings-world.ts';
 
@@ -66,8 +65,6 @@ interface Figure {
   readonly ours: number;
   /** As a watch saw it: two versions that come together count as one moment. */
   readonly bareMs: number;
-  /** From the owner's write to the repair, as the API server received them; undefined where there was none. */
-  readonly repairedMs: number | undefined;
 }
 
 for (const admission of [true, false]) {
@@ -100,19 +97,6 @@ for (const admission of [true, false]) {
         .of(user, since)
         .filter((event) => !['get', 'list', 'watch'].includes(event.verb) && isAccepted(event))
         .filter((event) => subjectOf(event) === `services ${nameOf(one)}`).length;
-    /** Milliseconds from the owner's last write to ours after it, by the API server's clock; undefined where it was not repaired. */
-    const repairedMs = (one: Row, since: number): number | undefined => {
-      const of = (user: string): number[] =>
-        landscape.world.audit
-          .of(user, since)
-          .filter(
-            (event) => event.verb === 'patch' && subjectOf(event) === `services ${nameOf(one)}` && isAccepted(event),
-          )
-          .map(receivedAt);
-      const owners = of(userOfWriter(one)).at(-1);
-      const ours = of(userOf(RECONCILER)).at(-1);
-      return owners === undefined || ours === undefined || ours < owners ? undefined : ours - owners;
-    };
     const flip = (enabled: boolean): Promise<unknown> =>
       Promise.all([landscape.setSeed(enabled), landscape.setGarden(enabled)]);
     const expectValues = async (rows: readonly Row[], value: string | undefined): Promise<void> => {
@@ -142,7 +126,6 @@ for (const admission of [true, false]) {
           owner: writesOf(userOfWriter(one), one, mark),
           ours: writesOf(userOf(RECONCILER), one, mark),
           bareMs: Math.round(bareMs(versions, isBare, performance.now())),
-          repairedMs: repairedMs(one, mark),
         });
       }
     };
@@ -159,20 +142,7 @@ for (const admission of [true, false]) {
       await deployAll(false);
       commands = await landscape.startCommands({ admission });
     });
-    /** kube-apiservers are not written at admission: what a write of their owner costs them. */
-    const printBare = (): void => {
-      const bare = figures.filter(
-        ({ row: name, phase }) => name.endsWith('kube-apiserver') && phase.includes(', disagreeing'),
-      );
-      for (const { row: name, phase, bareMs: ms, repairedMs: repaired } of bare)
-        console.log(
-          `      ${name}, ${phase}: ${repaired === undefined ? `${ms} ms bare` : `repaired ${repaired} ms after its owner's write`}`,
-        );
-    };
-
     after(async () => {
-      printBare();
-      keepResults(`gardener-owners-${admission ? 'with' : 'without'}-admission`, { figures, failedWaits });
       await commands?.stop();
       await landscape?.close();
     });
@@ -199,7 +169,10 @@ for (const admission of [true, false]) {
       });
       if (!admission) return;
       const kept = OURS.filter(({ carried }) => carried === 'by us');
-      for (const one of of('after, disagreeing', kept)) expect(one, one.row).to.include({ ours: 0, bareMs: 0 });
+      for (const one of of('after, disagreeing', kept)) {
+        expect(one.owner, `writes of the owner of ${one.row}`).to.be.above(0);
+        expect(one, one.row).to.include({ ours: 0, bareMs: 0 });
+      }
     });
 
     it('has every value, and writes nothing, while the owners agree', async () => {

@@ -59,14 +59,6 @@ const isStored = ({ resource, status }: Write): boolean => resource === 'endpoin
 const written = (writes: readonly Write[]): Set<string> =>
   new Set(writes.filter(isStored).map(({ namespace, name }) => `${namespace}/${name}`));
 
-/** `E2E_SCALE_PROFILE`: a folder for CPU profiles of the flow-controller. */
-const profiling = (): string[] => {
-  const folder = process.env['E2E_SCALE_PROFILE'];
-  return folder === undefined || folder === ''
-    ? []
-    : ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=1000'];
-};
-
 const fetchText = async (url: string): Promise<string> => (await fetch(url)).text();
 
 for (const step of chosen()) {
@@ -96,7 +88,7 @@ for (const step of chosen()) {
       metrics = await startMetricsApi(bed(), { readings: (namespace) => world.readings(namespace) });
       const sources = [{ name: 'metrics.k8s.io', type: 'ResourceMetrics' }];
       if (memoryBytes !== undefined) limit = createCgroup('scale', memoryBytes);
-      const command = [process.execPath, ...profiling(), join(folder, 'bundle/flow-controller.js')] as const;
+      const command = [process.execPath, join(folder, 'bundle/flow-controller.js')] as const;
       const program = limit === undefined ? command : ([...limit.enter, ...command] as const);
       const config = { metricSources: sources, log: { level: 'warn' }, status: { create: policies } };
       ({ controller } = await describeFlowController(bed(), config, undefined, undefined, [], program));

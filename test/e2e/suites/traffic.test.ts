@@ -163,6 +163,13 @@ describe('traffic between zones', () => {
 
   for (const [index, mode] of modes.entries()) declare(mode, `web-${index}`);
 
+  it('takes its hints from a Service with its label', async () => {
+    const service = await serviceOf({ name: '', app: 'four', service: strategy('same-zone'), hinted: 4 }, 'unlabelled');
+    await service.patch({ metadata: { labels: { [strategyLabel]: null } } });
+    const bare = (all: SliceEndpoint[]): boolean => all.every((endpoint) => hintsOf(endpoint) === 0);
+    await waitFor('no hints', () => service.endpoints(), bare);
+  });
+
   it('says in an event why Auto gives no hints to 4 endpoints over 3 zones', async () => {
     expect(await warning('4 endpoints, 3 zones')).to.contain(
       'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold',
