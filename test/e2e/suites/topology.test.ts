@@ -9,8 +9,6 @@ import { before, describe, it } from 'mocha';
 import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
-import type { Matrix } from '../../../pkg/diagnosis/simulate/verdict.ts';
-import type { SimulationReport } from '../../../pkg/diagnosis/simulate/simulate.ts';
 import { describeDocument } from '../../fixtures/document.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
@@ -21,8 +19,6 @@ const main = resolve(import.meta.dirname, '../../../cmd/kubectl-topology/main.ts
 const namespace = 'shop';
 const READER = 'topology-reader';
 const MODE = 'service.kubernetes.io/topology-mode';
-/** Connections from each Node; a share of them is off by more than the tolerance once in a million million. */
-const [CONNECTIONS, TOLERANCE] = [400, 0.18];
 
 describe('kubectl topology', () => {
   const bed = useBed();
@@ -38,33 +34,6 @@ describe('kubectl topology', () => {
 
   const explainUntil = (what: string, accept: (report: Explanation) => boolean): Promise<Explanation> =>
     waitFor(what, () => topology<Explanation>('explain', 'web', '-n', namespace), accept);
-
-  /** Shares of as many connections from each Node, by its zone, then the zone of the Pod that answered. */
-  const measured = async (): Promise<Matrix> => {
-    const rows: [string, Readonly<Record<string, number>>][] = [];
-    for (const node of nodes) {
-      const { byZone } = await bed().connect({ node, service, count: CONNECTIONS });
-      const shares = Object.entries(byZone).map(([zone, count]) => [zone, count / CONNECTIONS / nodes.length] as const);
-      rows.push([node.zone ?? '', Object.fromEntries(shares)]);
-    }
-    return Object.fromEntries(rows);
-  };
-
-  /** The matrix that `simulate` predicts for the mode in force is what connections do. */
-  const expectPrediction = async (mode: string, tolerance: number): Promise<SimulationReport> => {
-    const report = await topology<SimulationReport>('simulate', 'web', '-n', namespace, '--weights', 'nodes');
-    const inForce = report.modes.find((candidate) => candidate.inForce);
-    expect(inForce?.mode).to.equal(mode);
-    expect(inForce?.outcome?.matrix).to.deep.equal(report.now.matrix);
-    const real = await measured();
-    for (const from of Object.keys(report.now.matrix)) {
-      for (const to of ['a', 'b', 'c']) {
-        const [predicted, found] = [report.now.matrix[from]?.[to] ?? 0, real[from]?.[to] ?? 0];
-        expect(found * nodes.length, `${from} to ${to}`).to.be.closeTo(predicted * nodes.length, tolerance);
-      }
-    }
-    return report;
-  };
 
   before(
     'three zones, four Pods, a user who may read Nodes, Services, EndpointSlices and DaemonSets only',
@@ -129,20 +98,6 @@ describe('kubectl topology', () => {
     expect(real.map(({ reason }) => reason)).to.include('TopologyAwareHintsDisabled');
   });
 
-  it('simulates what connections do now, and recommends what keeps them in their zone', async () => {
-    for (const node of nodes) {
-      await waitFor(
-        `${node.name} reaches all zones`,
-        () => bed().connect({ node, service, count: 60, timeoutMs: 1000 }),
-        ({ byZone }) => ['a', 'b', 'c'].every((zone) => (byZone[zone] ?? 0) > 0),
-      );
-    }
-    const report = await expectPrediction('Auto', TOLERANCE);
-    expect(report.modes.find(({ inForce }) => inForce)?.verdict.reason).to.equal('OverloadThreshold');
-    expect(report.now.inZoneShare).to.be.closeTo(1 / 3, 1e-9);
-    expect(report.recommendation.improves).to.equal(true);
-  });
-
   it('sees the remedy work, and real connections go where its routes say', async () => {
     await service.patch({
       metadata: { annotations: { [MODE]: null } },
@@ -160,11 +115,6 @@ describe('kubectl topology', () => {
       );
       expect(traffic.byZone).to.deep.equal({ [node.zone ?? '']: 30 });
     }
-  });
-
-  it('simulates what connections do once the remedy works', async () => {
-    const report = await expectPrediction('PreferSameZone', 1e-9);
-    expect(report.now.inZoneShare).to.equal(1);
   });
 
   it('completes Services by kubectl itself', async () => {

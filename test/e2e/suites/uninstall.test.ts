@@ -237,21 +237,4 @@ describe('the end of an installation', () => {
     await unchanged();
     expect([...(await ownersOf(bed(), CLUSTER_ROLES))]).to.deep.equal([]);
   });
-
-  it('leaves nothing after helm uninstall', async () => {
-    await makeNamespace();
-    for (const component of COMPONENTS) await removeRendered(bed(), HERE, component, 'rights');
-    const kubeconfig = await bed().kubeconfig({ user: 'admin', groups: [mastersGroup] });
-    const cluster = { enter: bed().enter, kubeconfig, namespace: NAMESPACE };
-    await helm.install(cluster, values);
-    await start(...COMPONENTS);
-    await waitFor(
-      'the registration',
-      () => acting(bed()),
-      (found) => found.length === 1,
-    );
-    await helm.uninstall(cluster);
-    await nothingActs(bed());
-    await unchanged();
-  });
 });
