@@ -59,7 +59,9 @@ const OF_ALL_VERSIONS: ReadonlySet<string> = new Set(['evacuate-rights', 'model'
 /** The versions of Kubernetes that suites take beside the newest. */
 const versionsFor = (suites: readonly string[], all: readonly string[]): readonly string[] => {
   if (suites.some((suite) => OF_ALL_VERSIONS.has(suite))) return all;
-  const wanted = suites.includes('gardener-hints') ? OLD_VERSIONS : OLD_VERSIONS.slice(0, Number(suites.includes('gardener-etcd')));
+  const wanted = suites.includes('gardener-hints')
+    ? OLD_VERSIONS
+    : OLD_VERSIONS.slice(0, Number(suites.includes('gardener-etcd')));
   return wanted.filter((version) => all.includes(version));
 };
 
