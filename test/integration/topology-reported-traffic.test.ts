@@ -370,8 +370,8 @@ const ROWS: readonly Row[] = [
     { spec: CLOSE, extra: [ingress('apisix'), ingressClass('apisix', 'apisix.apache.org/apisix-ingress')] },
     'Effective',
     undefined,
-    maybeAround('ingress'),
-    /its controller \(apisix\.apache\.org\/apisix-ingress\) is not known here/,
+    around('apisix'),
+    /`resolveGranularity: service` of each of its backends/,
   ],
   [
     'https://github.com/linkerd/website/pull/2097',
@@ -633,7 +633,7 @@ const ROWS: readonly Row[] = [
     },
     'Ineffective',
     'ZoneFailsHealthCheck',
-    /any Node that the load balancer of the cloud picks; no Node that may take it has one of its Pods/,
+    /any Node that the load balancer of (?:Hetzner|Oracle) picks; no Node that may take it has one of its Pods/,
     /only node-1 and node-2 may take its traffic.*without the label `node\.kubernetes\.io\/exclude-from/,
   ],
   [
@@ -646,7 +646,7 @@ const ROWS: readonly Row[] = [
     },
     'Ineffective',
     'ZoneFailsHealthCheck',
-    /any Node that the load balancer of the cloud picks; no Node that may take it has one of its Pods/,
+    /any Node that the load balancer of (?:Hetzner|Oracle) picks; no Node that may take it has one of its Pods/,
     /only gate may take its traffic from outside/,
   ],
   [

@@ -121,7 +121,8 @@ export const CLIENTS = clients({
     source: 'Kong/kubernetes-ingress-controller docs/references/annotations.md',
   },
   apisix: {
-    setting: '`resolveGranularity: service` of each of its backends in the ApisixRoute sends it to the cluster IP',
+    setting:
+      '`resolveGranularity: service` of each of its backends in an ApisixRoute (in place of an Ingress) sends it to the cluster IP',
     source: 'apache/apisix-ingress-controller api/v2/apisixroute_types.go',
   },
   skipper: {

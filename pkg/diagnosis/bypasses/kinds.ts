@@ -104,7 +104,7 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
 
 /** Of a Service: they select the Nodes that its load balancer sends to. */
 export const NODES_OF_BALANCER =
-  /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/aws-load-balancer-target-node-labels$/;
+  /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/aws-load-balancer-target-node-labels$|^io\.cilium\.nodeipam\/match-node-labels$/;
 const STEERING =
   /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$/;
 

@@ -27,9 +27,8 @@ export interface Kind {
 
 /** A kind of load balancer, and what it does where it is not known in which of its modes it runs. */
 interface Family extends Kind {
-  /** An annotation or the class of the Service, a label that the provider's Nodes have, and the namespace of its Pods. */
+  /** An annotation or the class of the Service, else a label that the provider's Nodes have; and the namespace of its Pods. */
   readonly shown?: RegExp;
-  readonly label?: RegExp;
   readonly namespace?: string;
   /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */
   readonly modes?: Readonly<Record<string, Kind>>;
@@ -37,14 +36,19 @@ interface Family extends Kind {
 
 const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
-const SELECTS =
-  ' Or an annotation selects the Nodes that take it, as by `topology.kubernetes.io/zone=<zone>`: `load-balancer.hetzner.cloud/node-selector`, `loadbalancer.openstack.org/node-selector`, `oci.oraclecloud.com/node-label-selector`. That of Scaleway stands in the zone that `service.beta.kubernetes.io/scw-loadbalancer-zone` names.';
+/** By an annotation that names labels of Nodes. */
+const selects = (annotation: string): string =>
+  ` Or a Service for each zone, with the annotation \`${annotation}\` (\`topology.kubernetes.io/zone=<zone>\`), which selects the Nodes that take it.`;
 const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
 // awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
 const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`;
 const TO_PODS = 'send to Pods (target type IP)';
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
+const OCTAVIA_ZONE = '`loadbalancer.openstack.org/availability-zone` puts it there as well.';
+const BY_SELECTORS =
+  'announce where `nodeSelectors` of an L2Advertisement for each say so. Under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
+const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
@@ -54,10 +58,9 @@ const anyNode = (who: string, more = '') => ({
   remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
 });
 
-const oneNode = (who: string) => ({
+const oneNode = (who: string, by = 'may announce') => ({
   enters: `through the one Node that announces its address (${who})`,
-  remedy:
-    'All traffic enters one Node, which shares it among all Pods. For several: BGP, over which each announces, or more Services, whose addresses other Nodes announce where `nodeSelectors` of an L2Advertisement (MetalLB) or a policy (Cilium) for each say so, else perhaps.',
+  remedy: `All traffic enters one Node, which shares it among all Pods. For several: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
   reach:
     'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` those of the one Node do alone. Over BGP several Nodes announce.',
   announced: 'one' as const,
@@ -71,15 +74,19 @@ const overBgp = (who: string) => ({
   reach: 'Run a Pod in every zone whose routers are to reach it, and have them prefer Nodes of their own zone.',
 });
 
-/** Either of them. */
-const eitherWay = (who: string, layer2: string) => ({
+/** Either of them, of which signs show one; by what other Nodes announce other Services, and what else holds. */
+const eitherWay = (who: string, layer2: string, [one = '-', all = '+']: string[] = [], by?: string, more = {}) => ({
   ...oneNode(''),
-  remedy: `In ${layer2} mode: ${oneNode('').remedy} Over BGP: ${overBgp('').remedy}`,
+  remedy: `In ${layer2} mode: ${oneNode('', by).remedy} Over BGP: ${overBgp('').remedy}`,
   enters: `through the one Node that announces its address (${who} in ${layer2} mode), or through Nodes that routers pick (BGP)`,
+  modes: {
+    [one]: { ...oneNode(`${who} in ${layer2} mode`, by), ...more },
+    [all]: { ...overBgp(`BGP of ${who}`), ...more },
+  },
 });
 
 const CILIUM_L2: Kind = {
-  ...oneNode('Cilium L2 announcements'),
+  ...oneNode('Cilium L2 announcements', 'announce where a CiliumL2AnnouncementPolicy for each says so'),
   blind: `Before Cilium 1.20.2 the Node that announces need not have a Pod (cilium/cilium#27800). ${ANYWHERE}`,
   blindIn: /^1\.(?:1\d|20\.[01]$)/,
 };
@@ -120,20 +127,20 @@ const FAMILIES: readonly Family[] = [
     shown: /^metallb\.(?:universe\.tf|io)\//,
     namespace: 'metallb-system',
     daemonSet: /^(?:.*metallb-)?speaker$/,
-    ...eitherWay('MetalLB', 'layer 2'),
-    modes: { L2Advertisement: oneNode('MetalLB in layer 2 mode'), BGPAdvertisement: overBgp('BGP of MetalLB') },
+    ...eitherWay('MetalLB', 'layer 2', ['L2Advertisement', 'BGPAdvertisement'], BY_SELECTORS),
   },
   {
     // kube-vip.io/docs/usage/kubernetes-services; kube-vip#201, #431
     shown: /^kube-vip\.io\//,
     daemonSet: /^kube-vip/,
-    ...eitherWay('kube-vip', 'ARP'),
-    modes: {
-      bgp_enable: { ...overBgp('BGP of kube-vip'), blind: NO_ELECTION },
-      vip_arp: { ...oneNode('kube-vip in ARP mode'), blind: NO_ELECTION },
-    },
+    ...eitherWay('kube-vip', 'ARP', ['vip_arp', 'bgp_enable'], undefined, { blind: NO_ELECTION }),
   },
-  { shown: /openelb\.kubesphere\.io\//, namespace: 'openelb-system', ...eitherWay('OpenELB', 'layer 2') },
+  {
+    // openelb/openelb pkg/constant/constants.go
+    shown: /openelb\.kubesphere\.io\//,
+    namespace: 'openelb-system',
+    ...eitherWay('OpenELB', 'layer 2', [`${OPENELB}=layer2`, `${OPENELB}=bgp`]),
+  },
   { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2') },
   {
     // docs.k3s.io/networking/networking-services; k3s#9592, #11077
@@ -143,13 +150,13 @@ const FAMILIES: readonly Family[] = [
   },
   {
     shown: /^loadbalancer\.openstack\.org\//,
-    ...anyNode('Octavia', SELECTS),
+    ...anyNode('Octavia', `${selects('loadbalancer.openstack.org/node-selector')} ${OCTAVIA_ZONE}`),
     blind: `Octavia leaves such Nodes out with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
   },
   {
     // All of a Service have it off where nothing says otherwise: kubernetes/cloud-provider-aws aws.go, AWS Load Balancer Controller
-    shown: /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\//,
-    label: /^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
+    shown:
+      /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\/|^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
     // kubernetes/cloud-provider-aws#206, #569
     remedy: `It keeps to zones up to the Node. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). Nodes of a zone that was added later get nothing until the Service changes (an annotation will do).`,
@@ -164,8 +171,7 @@ const FAMILIES: readonly Family[] = [
     },
   },
   {
-    shown: /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-/,
-    label: /^cloud\.google\.com\/gke-/,
+    shown: /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-|^cloud\.google\.com\/gke-/,
     enters: 'through any Node that the load balancer of Google picks',
     // kubernetes/ingress-gce pkg/annotations/service.go; GKE documents it from 1.31.0-gke.1506000 on
     evenly: 'weigh Nodes by their Pods (annotation `networking.gke.io/weighted-load-balancing: pods-per-node`)',
@@ -179,17 +185,36 @@ const FAMILIES: readonly Family[] = [
     },
   },
   {
-    shown: /^service\.beta\.kubernetes\.io\/azure-load-balancer-/,
-    label: /^kubernetes\.azure\.com\//,
+    shown: /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\//,
     ...anyNode('the load balancer of Azure'),
   },
   {
-    // hcloud-cloud-controller-manager#247, digitalocean-cloud-controller-manager#222, scaleway-cloud-controller-manager#62, oci-cloud-controller-manager#145
+    // hcloud-cloud-controller-manager#247
+    shown: /^load-balancer\.hetzner\.cloud\/|^(?:instance|csi)\.hetzner\.cloud\//,
+    ...anyNode('the load balancer of Hetzner', selects('load-balancer.hetzner.cloud/node-selector')),
+  },
+  {
+    // oci-cloud-controller-manager#145
     shown:
-      /^load-balancer\.hetzner\.cloud\/|^oci(?:-network-load-balancer)?\.oraclecloud\.com\/|^service\.beta\.kubernetes\.io\/(?:do|scw|linode|alibaba-cloud|oci)-load-?balancer-/,
-    label:
-      /^(?:instance|csi)\.hetzner\.cloud\/|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\/|^oci\.oraclecloud\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\//,
-    ...anyNode('the load balancer of the cloud', SELECTS),
+      /^oci(?:-network-load-balancer)?\.oraclecloud\.com\/|^service\.beta\.kubernetes\.io\/oci-load-balancer-|^oci\.oraclecloud\.com\//,
+    ...anyNode('the load balancer of Oracle', selects('oci.oraclecloud.com/node-label-selector')),
+  },
+  {
+    // digitalocean-cloud-controller-manager#222, scaleway-cloud-controller-manager#62
+    shown:
+      /^service\.beta\.kubernetes\.io\/(?:do|scw|linode|alibaba-cloud)-load-?balancer-|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\//,
+    ...anyNode(
+      'the load balancer of the cloud',
+      ' That of Scaleway stands in the zone that `service.beta.kubernetes.io/scw-loadbalancer-zone` names.',
+    ),
+  },
+  {
+    // cilium/cilium Documentation/network/node-ipam.rst
+    shown: /^io\.cilium\/node$/,
+    enters: 'through the Node whose address the client picks (Node IPAM of Cilium)',
+    remedy:
+      '`externalTrafficPolicy: Local` has Node IPAM give it the addresses of Nodes with one of its Pods alone, where traffic then stays; under `Cluster` it has those of all Nodes, or of what `io.cilium.nodeipam/match-node-labels` selects.',
+    announced: 'all',
   },
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
   { shown: /^io\.cilium\/l2-announcer$/, ...CILIUM_L2 },
@@ -237,13 +262,14 @@ export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: r
   const { daemonSets, labels } = index.bypasses;
   const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
   const signs = new Set([
+    ...own,
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
     ...(isCrossZone(service) ? ['cross-zone'] : []),
     ...(isInternalOnly(service) && service.spec?.trafficDistribution === 'PreferClose' ? ['affinity'] : []),
   ]);
-  const isThere = ({ label, namespace, daemonSet, modes = {} }: Family): boolean =>
-    labels.some((key) => label?.test(key)) ||
+  const isThere = ({ shown, namespace, daemonSet, modes = {} }: Family): boolean =>
+    labels.some((key) => shown?.test(key)) ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
     itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace) ||
     Object.keys(modes).some((sign) => signs.has(sign));

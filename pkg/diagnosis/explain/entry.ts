@@ -9,7 +9,7 @@ import { nodePortEntries } from '../bypasses/find.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
-import { selectsNode } from '../routers/kube-proxy.ts';
+import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
 import {
   type Kind,
@@ -22,7 +22,7 @@ import {
   kindOf,
   uncheckedBy,
 } from './balancers.ts';
-import type { Facts } from './facts.ts';
+import { type Facts, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { PINNED_REMEDY, isPinned, whyEmpty } from './spread.ts';
 
@@ -44,7 +44,7 @@ const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts) => {
   const { service, nodes, endpoints, index, snapshot } = facts;
-  const { type, externalIPs, externalTrafficPolicy } = service.spec ?? {};
+  const { type, externalIPs, externalTrafficPolicy: policy = 'Cluster' } = service.spec ?? {};
   const announcers = type === 'LoadBalancer' ? announcersOf(facts) : [];
   const ports = type === 'NodePort' ? nodePortEntries(service, index.bypasses) : [];
   const isBgp = announcers.length > 0 && announcers.every(({ kind }) => kind === 'BGPAdvertisement');
@@ -67,10 +67,13 @@ export const entryOf = (facts: Facts) => {
           ? own.map(({ nodeName }) => nodeName)
           : nodes.filter((node) => selectsNode(set, node)).map(nameOf);
       });
-    // Of those that announce only MetalLB looks at the label, and clients look at none.
+    // Of those that announce MetalLB (from 0.14) and Node IPAM look at the label, and clients look at none (metallb/metallb#2274).
     const heeds =
       (type === 'LoadBalancer' || ports.length > 0) &&
-      (kind.announced === undefined || kind.enters.includes('MetalLB'));
+      (kind.announced === undefined || /MetalLB|Node IPAM/.test(kind.enters)) &&
+      !index.bypasses.daemonSets.some(({ containers }) =>
+        containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true'),
+      );
     const takers = nodes.filter(
       (node) =>
         !(heeds && node.metadata?.labels?.[EXCLUDED] !== undefined) &&
@@ -78,7 +81,8 @@ export const entryOf = (facts: Facts) => {
         deciders.every((own) => own.some((each) => selectsNode(each, node))),
     );
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
-    const isLocal = externalTrafficPolicy === 'Local';
+    const isLocal = policy === 'Local';
+    const isClosed = takers.length === 0 && nodes.length > 0;
     // What is on a Node that was not seen may be on one of these.
     const isStranded = isLocal && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
     const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
@@ -87,9 +91,10 @@ export const entryOf = (facts: Facts) => {
       ? `; Nodes without one of its Pods drop it${uncheckedBy(blind)}`
       : `, among Nodes with one of its Pods${rest}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
-    const enters = isLocal ? `${kind.enters}${local} (externalTrafficPolicy Local)` : kind.enters;
-    /** With the ready Nodes through which it may enter, and whether under the policy Local all its endpoints are on others. */
-    return { ...kind, enters, takers, isStranded, ...(isBlind && { blind }) };
+    if (isClosed) local = '; no Node may take it, so it fails';
+    const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
+    /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
+    return { ...kind, policy, enters, takers, isStranded: isStranded || isClosed, ...(isBlind && { blind }) };
   };
   if (type === 'NodePort') return at(ports[0] ?? (exposureOf(service, PUBLISHED) ? PUBLISHED : NODE_PORT));
   if (type !== 'LoadBalancer' && exposureOf(service) !== undefined) return at(TAILNET);
@@ -99,6 +104,9 @@ export const entryOf = (facts: Facts) => {
 };
 
 const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet), or set \`externalTrafficPolicy: Cluster\`.`;
+const UNHEEDED = ' MetalLB announces from them all the same with `speaker.ignoreExcludeLB: true` of its chart.';
+const ENVOY_REMEDY =
+  'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.';
 const LEFT_OUT =
   'As the policy intends: the load balancer leaves these Nodes out. Run a Pod in every zone where each of them is to take traffic.';
 
@@ -125,21 +133,38 @@ const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly }: Kind): C
   return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
 };
 
-/** Under `externalTrafficPolicy: Local`: where traffic from outside may enter, and what of it finds no Pod. */
+/** Where traffic from outside may enter no Node, and under `externalTrafficPolicy: Local` what of it finds no Pod. */
 export const localEntryCauses = (facts: Facts): Cause[] => {
-  const { service, name, endpoints } = facts;
-  const entry = service.spec?.externalTrafficPolicy === 'Local' ? entryOf(facts) : undefined;
+  const { name, endpoints, nodes, index } = facts;
+  const entry = entryOf(facts);
   if (entry === undefined || endpoints.length === 0) return [];
-  const { takers, isStranded, blind, announced, reach } = entry;
+  const { policy, takers, isStranded, blind, announced, reach } = entry;
+  if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const fails = (evidence: string, remedy: string): Cause[] => [
-    cause('effective', 'ZoneFailsHealthCheck', `Service ${name} has externalTrafficPolicy Local${evidence}`, remedy),
+    cause(
+      'effective',
+      'ZoneFailsHealthCheck',
+      `Service ${name} has externalTrafficPolicy ${policy}${evidence}`,
+      remedy,
+    ),
   ];
+  if (endpoints[0]?.address === PLACEHOLDER) {
+    // cilium/cilium#36816, #42386, Documentation/network/node-ipam.rst
+    const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
+    const isOld = /Node IPAM|BGP of Cilium.* 1\.1[0-8]\./.test(`${entry.enters} ${version}`);
+    return isOld ? fails("; its endpoint stands for Cilium's Envoy on no Node: none announces it.", ENVOY_REMEDY) : [];
+  }
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
     const where = listed(endpoints.map(({ nodeName }) => nodeName));
-    const why = 'may take its traffic from outside, by labels of Nodes and what announces it; its endpoints are on';
-    return fails(`, and ${who} ${why} ${where}.`, STRANDED_REMEDY);
+    const isLabelled = nodes.every(({ metadata }) => metadata?.labels?.[EXCLUDED] !== undefined);
+    const why = isLabelled ? `as all have the label \`${EXCLUDED}\`` : 'by labels of Nodes and what announces it';
+    const more = isLabelled && entry.enters.includes('MetalLB') ? UNHEEDED : '';
+    return fails(
+      `, and ${who} may take its traffic from outside, ${why}; its endpoints are on ${where}.`,
+      `${STRANDED_REMEDY}${more}`,
+    );
   }
   if (dropping.length > 0) {
     const what = 'terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.';
@@ -172,6 +197,7 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
   if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
+  if (entry.policy !== 'Local' && entry.isStranded) return [];
   const isOpen = entry.remedy === OTHER_ENTRY.remedy || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
   const changed = entry.remedy.includes('externalTrafficPolicy')

@@ -63,6 +63,26 @@ describe('where traffic from outside enters', () => {
     ],
     ['by what is not known', { spec: LB }, PICKED],
     [
+      'by a load balancer of EKS Auto Mode',
+      { spec: { ...LB, loadBalancerClass: 'eks.amazonaws.com/nlb' } },
+      /zone of its address/,
+    ],
+    [
+      'by addresses of Nodes',
+      { spec: { ...LOCAL_LB, loadBalancerClass: 'io.cilium/node' } },
+      'through the Node whose address the client picks (Node IPAM of Cilium), among Nodes with one of its Pods (externalTrafficPolicy Local)',
+    ],
+    [
+      'by no Node',
+      { spec: LB, labels: { ...HETZNER, 'node.kubernetes.io/exclude-from-external-load-balancers': '' } },
+      /; no Node may take it, so it fails \(externalTrafficPolicy Cluster\)$/,
+    ],
+    [
+      'by a mode of OpenELB',
+      { spec: LB, annotations: { 'protocol.openelb.kubesphere.io/v1alpha1': 'layer2' } },
+      'through the one Node that announces its address (OpenELB in layer 2 mode)',
+    ],
+    [
       'by Nodes of EKS',
       { spec: LB, labels: EKS },
       /^through Nodes in the zone of its address \(cross-zone load balancing is off, as by default\)$/,
