@@ -107,6 +107,11 @@ const MESHED = {
   metadata: { namespace: 'shop', name: 'client' },
   spec: { nodeName: 'node-0', containers: [{ name: 'linkerd-proxy', image: 'cr.l5d.io/linkerd/proxy:stable-2.14.0' }] },
 };
+const IN_ISTIO = {
+  ...MESHED,
+  spec: { nodeName: 'node-0', containers: [{ name: 'app' }, { name: 'istio-proxy', image: 'istio/proxyv2:1.22.3' }] },
+};
+const RPC = { name: 'tcp-rpc', port: 50051 };
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const WINDOWS = {
@@ -1070,9 +1075,35 @@ const ROWS: readonly Row[] = [
     'https://github.com/grafana/helm-charts/issues/2139',
     { version: '1.29.10', spec: { ports: GRPC.ports }, endpoints: ['a', 'b', 'c'], extra: frontOf('web') },
     'NotWanted',
-    'NotRequested',
+    'StickyClients',
     /^✗ not wanted: .*StickyClients/,
-    /NotRequested .* StickyClients .* Deployment front names it\. .* ProxyNeedsAnnotation/,
+    /Deployment front names it: 2 Pods for 3 endpoints\. .* NotRequested .* ProxyNeedsAnnotation/,
+  ],
+  [
+    'https://github.com/imroc/learning-istio/issues/29',
+    { spec: { ports: [RPC] }, endpoints: ['a', 'b', 'c'], extra: [IN_ISTIO] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ not wanted: .*StickyClients/,
+    /Port tcp-rpc of Service shop\/web is TCP for Istio, by tcp-rpc: .*`appProtocol: grpc`.* NotRequested/,
+    /MAX_CONNECTION_AGE/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/727',
+    { spec: { ports: [{ ...RPC, appProtocol: 'grpc' }] }, endpoints: ['a', 'b', 'c'], extra: [IN_ISTIO] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /istio/,
+    /StickyClients/,
+  ],
+  [
+    'https://github.com/grpc/grpc-node/issues/2455',
+    { spec: { ports: [RPC], clusterIP: 'None' } },
+    'NotWanted',
+    'Headless',
+    /^✗ not wanted: .*headless/,
+    /Headless .*look for other Pods in DNS when a connection ends.*MAX_CONNECTION_AGE/,
   ],
   [
     'https://github.com/fluxcd/flagger/issues/1099',

@@ -39,7 +39,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
   const config = itemsOf(snapshot.routers).find(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
-  const { 'localityLbSetting.enabled': off = '', rootNamespace: root = 'istio-system' } = config?.settings ?? {};
+  const { rootNamespace: root = 'istio-system', ...settings } = config?.settings ?? {};
+  const { 'localityLbSetting.enabled': off = '', 'localityLbSetting.distribute': distribute = '' } = settings;
   const ofSets = daemonSets.flatMap(({ containers }) => containers.map(({ image }) => image));
   const images = [...new Set([...itemsOf(snapshot.workloads).flatMap((each) => each.images), ...ofSets])];
   const watchers = watcherIndex(snapshot);
@@ -51,7 +52,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     /** Of Emissary, where no Mapping names another. */
     resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
-    mesh: { off, root },
+    mesh: { off, distribute, root },
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
@@ -142,7 +143,8 @@ const OUTSIDE: Partial<Client> = {
   setting: '',
 };
 
-const KEEPS = ' It keeps connections to Nodes, each to one Pod: with target type ip it balances Pods.';
+const KEEPS =
+  ' It keeps connections to Nodes, each to one Pod: with the annotation `alb.ingress.kubernetes.io/target-type: ip` it balances Pods.';
 
 /** By which load balancers of Ingresses traffic enters the node ports of the Service. */
 export const nodePortEntries = (service: Service, index: BypassIndex) =>
@@ -241,7 +243,9 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
   );
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
     if (mesh === undefined) return [];
-    const client = mesh === 'linkerd' && steering.includes('zone-weights') ? 'linkerd/hazl' : mesh;
+    const zonal = steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';
+    const isPaid = mesh === 'linkerd' && all.some(({ meshImage = '' }) => meshImage.includes(':enterprise-'));
+    const client = isPaid ? zonal : mesh;
     const row: Client = CLIENTS[client];
     const counts = (own: PodSummary) =>
       own.mesh === mesh &&
@@ -267,6 +271,9 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
   const nodes = [byDaemonSet('ztunnel', 'istio-ambient', daemonSets), byDaemonSet('kmesh', 'kmesh', daemonSets)];
   return [...sidecars, ...nodes.flat()];
 };
+
+/** They choose once for each connection. */
+const BY_CONNECTION = /^(?:istio-ambient|cilium-clustermesh)/;
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
 export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true) => {
@@ -315,7 +322,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       possible,
       source,
       /** It sees connections, and no requests. */
-      ...(seen.entry?.settings['passes'] === undefined ? {} : { passes: true }),
+      ...(seen.entry?.settings['passes'] || BY_CONNECTION.test(client) ? { passes: true } : {}),
     };
   });
   const callers = (index.members.callers.get(key) ?? []).map(({ runner }) => runner);

@@ -19,7 +19,10 @@ export const BY_ITSELF = 'it chooses among the endpoints by itself, without zone
 const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
 const KEPT = 'Envoy prefers its own zone by {rule}';
 // istio/istio#39792, #46326
-const DETECTED = `${KEPT} (not with \`localityLbSetting.enabled: false\` there); before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}`;
+const DETECTED = `${KEPT}; before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}`;
+/** istio/istio#39477, kyma-project.io istio "uneven-load-balancing-with-destination-rules" */
+const EVEN =
+  'where load is to be even instead, `trafficPolicy.loadBalancer.localityLbSetting.enabled: false` in {rule}, beside `outlierDetection`';
 const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
 
@@ -33,7 +36,7 @@ const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, se
   kept: [`${KEPT}${EVERYWHERE}`, ''],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
   outlier: [DETECTED, ''],
-  mesh: [DETECTED, ''],
+  mesh: [DETECTED, EVEN],
   // It comes before the field of the Service, and does nothing.
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
   partly: [
@@ -46,6 +49,10 @@ const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, se
 const AFTER_FIELD: typeof BY_RULE = {
   meshOff: ['ConfigMap istio switches locality off for the mesh, and {rule} not on', SWITCH],
   unset: [undefined, '`outlierDetection`, or for even load before 1.24 `localityLbSetting.enabled: false`, in {rule}'],
+  meshDistribute: [
+    'ConfigMap istio has `localityLbSetting.distribute`, which counts for all that has no rule of its own: shares to what it names, and nothing to anything else, so that endpoints without a zone fail',
+    'a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting.enabled: true` and `outlierDetection` (its own zone first), or with `enabled: false` (all alike), or other shares there',
+  ],
   elsewhere: ['{rule} is not in the namespace of client, Service or mesh: it does not count', 'move it to {namespace}'],
 };
 
@@ -62,7 +69,7 @@ const knownTo = (setting: string, version: KubernetesVersion): string =>
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
 interface Seen extends Partial<Record<'image' | 'from', string>> {
   readonly rules: readonly EntryObject[];
-  readonly mesh: Readonly<Record<'off' | 'root', string>>;
+  readonly mesh: Readonly<Record<'off' | 'root' | 'distribute', string>>;
   /** Some endpoint has a zone. */
   readonly isZoned: boolean;
   readonly entry?: EntryObject;
@@ -83,7 +90,10 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
   const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
   const found = places.flatMap((at) => own.filter((each) => each.namespace === at && isExported(each, client)))[0];
   const locality = found === undefined && own.length > 0 ? 'elsewhere' : found?.settings['locality'];
-  return { rule: found ?? own[0], locality: locality === 'mesh' && mesh.off === 'false' ? 'meshOff' : locality };
+  const isOff = locality === 'mesh' && mesh.off === 'false';
+  const isMesh = byRule === 'DestinationRule' && /^(?:mesh|unset|elsewhere)?$/.test(locality ?? '');
+  const byMesh = isMesh && mesh.off !== 'false' && mesh.distribute !== '' ? 'meshDistribute' : locality;
+  return { rule: found ?? own[0], locality: isOff ? 'meshOff' : byMesh };
 };
 
 /** Of Linkerd's edges those of 2024 and later count as newer. */
@@ -98,7 +108,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const wished = service.spec?.trafficDistribution ?? (isAuto ? 'its annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
   const since = asked === 'PreferClose' ? field : names;
-  if (!isZoned && (since !== undefined || byRule !== undefined))
+  const { rule, locality = '' } = ruleOf(row, service, seen);
+  if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && image !== '' && !edition.test(image))
     return { decides: `${decides} (seen: ${image})`, setting: '' };
@@ -106,14 +117,14 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (hints !== undefined && version !== undefined && compareVersions(version, hints) < 0)
     return { decides: `${decides}; seen: ${image}`, setting: update, byHints: false };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
-  const { rule, locality = '' } = ruleOf(row, service, seen);
   if (counts && wished !== undefined && BY_RULE[locality] === undefined)
     return { decides: `${decides}; ${wished} counts in the version seen${EVERYWHERE}`, setting: '', keeps: true };
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
-  if (rule !== undefined && by !== undefined) {
-    const owner = rule.settings['owner'] === undefined ? '' : ` (through ${rule.settings['owner']}, which owns it)`;
-    const [ruled, set] = by.map((text) => text?.replace('{rule}', objectTitle(rule)));
-    return defined({ decides: ruled, setting: set && `${set}${owner}`, keeps: set === '' });
+  if (by !== undefined) {
+    const { owner } = rule?.settings ?? {};
+    const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
+    const [ruled, set] = by.map((text) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule)));
+    return defined({ decides: ruled, setting: set && `${set}${through}`, keeps: by[0]?.startsWith(KEPT) === true });
   }
   if (since === undefined || version === undefined) return {};
   const left = knownTo(setting, version);

@@ -9,10 +9,10 @@ import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsO
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
-  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b|pomerium/;
+  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b|pomerium|emissary/;
 /** Other proxies, and what programs load balancers outside (NetScaler, Avi), by their images. */
 const PROXIES =
-  /(?<!cilium-)\b(?:netscaler-k8s|citrix-k8s|ako|envoy|emissary|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
+  /(?<!cilium-)\b(?:netscaler-k8s|citrix-k8s|ako|envoy|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
 
 /** What runs Pods, as far as it shows what these are and may do. */
 export interface Runner extends Pick<

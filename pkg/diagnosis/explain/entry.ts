@@ -203,7 +203,10 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const changed = entry.remedy.includes('externalTrafficPolicy')
     ? 'spec/externalTrafficPolicy'
     : 'metadata/annotations';
-  const note = stage === 'effective' && ownerNote(service.metadata ?? {}, { pointer: `/${changed}` }, facts.version);
+  // Of an Ingress it is what that is set to.
+  const isOwn = !entry.remedy.includes('of the Ingress');
+  const pointer = `/${changed}`;
+  const note = stage === 'effective' && isOwn && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
   const say = (evidence: string, remedy: string) => [
     { ...cause(stage, 'LoadBalancerTraffic', evidence, remedy), ...(note && { fix: [note.line] }) },
   ];

@@ -121,7 +121,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
   // Clients that are seen keep the endpoint that they have.
-  const kept = facts.index.bypasses.members.callers.has(name) ? stickyCauses(facts) : [];
+  const sticky = stickyCauses(facts);
+  const { members, byService } = facts.index.bypasses;
+  const kept = members.callers.has(name) || byService.has(name) ? sticky : [];
+  const sure = wanted ? [] : sticky.filter(({ stage }) => stage === 'used');
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const evacuation = evacuationCauses(facts);
   const entry = localEntryCauses(facts);
@@ -139,12 +142,14 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // Which Node a node port is asked of is the client's choice: that nothing asks for zones comes first.
     ...(wanted || facts.service.spec?.type !== 'NodePort' || isGateway(facts) ? entry : []),
     ...failingCauses(facts),
+    ...(isRouted ? [] : sure),
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(facts.families.every(({ endpoints }) => endpoints.length < 2) ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...(inOneZone(facts) ? spread : []),
     ...blindCauses(facts),
+    ...sure,
     ...(!wanted && inOneZone(facts) ? kept : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain ? [] : asked),
     ...(wanted ? [] : kept),
@@ -160,7 +165,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(wanted ? [...kept, ...balance] : []),
     ...prerequisiteCauses(facts, wanted),
     ...entry,
-    ...stickyCauses(facts),
+    ...sticky,
     ...crossingCauses(facts, effective),
   ];
   // Who waits is part of why Pods are not spread.

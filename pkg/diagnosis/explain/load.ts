@@ -4,6 +4,7 @@ import { objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { worstOverload } from '../../upstream/index.ts';
+import { selects } from '../bypasses/watchers.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
@@ -17,16 +18,20 @@ const MUCH = 1.5 - 1e-9;
 /** Where only the CPU of the Nodes, by which clients are guessed, makes it uneven. */
 const MUCH_BY_CPU = 2 - 1e-9;
 
-/**
- * Workloads that name the Service in their variables or arguments, and their Pods in zones of endpoints and of their own; undefined where no
- * endpoint idles or gets much more than an even share, or others send to it as well.
- */
-export const callersOf = ({ index, endpoints, routes, bypasses, service, name }: Facts) => {
-  if (bypasses.length > 0 || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
+/** Workloads that name the Service in their variables or arguments, and their Pods. */
+const callingOf = ({ index, name }: Facts) => {
   const callers = (index.bypasses.members.callers.get(name) ?? []).map(({ runner }) => runner);
   const pods = callers.flatMap(({ namespace, podLabels: matchLabels }) =>
     (index.pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels)),
   );
+  return { callers, pods };
+};
+
+/** The same, with zones of endpoints and of these Pods; undefined where no endpoint idles or gets much more than an even share, or others send to it as well. */
+export const callersOf = (facts: Facts) => {
+  const { index, endpoints, routes, bypasses, service } = facts;
+  if (bypasses.length > 0 || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
+  const { callers, pods } = callingOf(facts);
   const counts = countBy(pods, ({ nodeName }) => index.zoneOf.get(nodeName) ?? '');
   if (pods.length === 0 || counts.has('') || routes.every(({ mode }) => mode === '')) return undefined;
   const zones = [...countBy(endpoints, ({ zone }) => zone)];
@@ -114,7 +119,7 @@ const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
   // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
   [
     /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
-    'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE), let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).',
+    'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE), let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, with ztunnel a waypoint; a Gateway).',
   ],
   // gardener/gardener#11551, #8810
   [
@@ -132,20 +137,40 @@ const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
     'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.',
   ],
 ];
+/** jacksontj/promxy#672, aio-libs/aiohttp#6629 */
+const POOL_REMEDY =
+  'Limit how long a connection is kept (age, requests or idle time, in pools of clients or at the server), or put a proxy in between that balances requests (a mesh, a Gateway).';
+/** emissary-ingress/emissary#326 */
+const OF_EMISSARY =
+  ' Emissary balances requests with a KubernetesEndpointResolver as `resolver`, and a `load_balancer`, in its Mapping: by no zones then.';
+/** grpc/grpc-node#2455, grpc/grpc#12295 */
+const LOOKUP_REMEDY =
+  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE), so that clients ask DNS again, or give them a resolver that watches endpoints.';
+/** Prefixes by which a port is no HTTP for Istio (istio/istio pkg/config/kube/conversion.go); of other names it looks at what is sent. */
+const AS_TCP = /^(?:tcp|tls|mongo|mysql|redis)(?:-|$)/i;
+const NAMED_REMEDY =
+  'Name the port `grpc-…`, or set its `appProtocol: grpc`, which comes before the name: then sidecars balance requests.';
 
-/** What keeps a client with one endpoint; whether it matters depends on how many clients there are. */
-export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypasses, index }: Facts): Cause[] => {
-  const { sessionAffinity, internalTrafficPolicy, ports = [] } = service.spec ?? {};
-  if (endpoints.length < 2 || service.spec?.clusterIP === 'None') return [];
+/** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
+export const stickyCauses = (facts: Facts): Cause[] => {
+  const { service, name, endpoints, snapshot, nodes, bypasses, index, autoscalers } = facts;
+  const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [] } = service.spec ?? {};
+  if (endpoints.length < 2) return [];
   const hashing = itemsOf(snapshot.routers).find(
     ({ settings }) => settings['mode'] === 'ipvs' && settings['ipvs.scheduler'] === 'sh',
   );
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const [reused] = ports.flatMap((own) => {
-    const texts = [own.name, own.appProtocol, `${own.port}`, name];
+    const texts = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, name];
     return KEPT.filter(([sign]) => texts.some((text = '') => sign.test(text))).map(([, remedy]) => ({ own, remedy }));
   });
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
+  const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
+  if (clusterIP === 'None') {
+    const evidence = `${port} is of a protocol whose clients look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
+    const stage = autoscalers.length > 0 ? 'used' : 'prerequisite';
+    return reused?.remedy.includes('gRPC') !== true ? [] : [cause(stage, 'StickyClients', evidence, LOOKUP_REMEDY)];
+  }
   const answers = nodes.map((node) => index.routers.of(node));
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
   if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
@@ -158,11 +183,28 @@ export const stickyCauses = ({ service, name, endpoints, snapshot, nodes, bypass
   if (hashing !== undefined && runs('kube-proxy')) return hashed(`${objectTitle(hashing)} has ipvs.scheduler sh`, 'of');
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
-  // What goes around the cluster IP may balance requests, unless it passes connections on, and agents of the own Node are to be kept to.
-  const balances = bypasses.some((each) => !each.possible && !('passes' in each && each.passes));
-  if (reused === undefined || internalTrafficPolicy === 'Local' || balances) return [];
-  const callers = listed((index.bypasses.members.callers.get(name) ?? []).map(({ runner }) => workloadTitle(runner)));
-  const who = callers === '' ? '' : ` ${callers} names it.`;
-  const evidence = `Port ${reused.own.name ?? reused.own.port} of Service ${name} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
-  return sticky(evidence, reused.remedy);
+  // What goes around the cluster IP may balance requests, unless it passes connections on.
+  const past = bypasses.filter((each) => !each.possible && !('passes' in each && each.passes));
+  const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
+  const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
+  if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp)) return [];
+  const { callers, pods } = callingOf(facts);
+  const isFew = pods.length > 0 && pods.length < endpoints.length;
+  const few = isFew ? `: ${counted(pods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
+  const who = callers.length === 0 ? '' : ` ${listed(callers.map(workloadTitle))} names it${few}.`;
+  const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
+  if (past.length > 0) {
+    const evidence = `${port} is TCP for Istio, by ${taken}: its sidecars balance connections, not requests, and such a client keeps one.${who}`;
+    return [cause('used', 'StickyClients', evidence, NAMED_REMEDY)];
+  }
+  if (reused === undefined) {
+    const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with Pods that were there before ${scaler?.kind} ${scaler?.name} added some.${who}`;
+    return scaler && isFew && facts.wish.mode === 'none' ? sticky(evidence, POOL_REMEDY) : [];
+  }
+  const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
+  // Agents are each for their own Node.
+  const isAgent = index.bypasses.daemonSets.some((set) => selects(service, { ...set, podLabels: set.labels }));
+  const isMapped = index.bypasses.byService.get(name)?.some(({ entry }) => entry.kind === 'Mapping') === true;
+  const remedy = isMapped ? `${reused.remedy}${OF_EMISSARY}` : reused.remedy;
+  return [cause(isFew && !isAgent ? 'used' : 'prerequisite', 'StickyClients', evidence, remedy)];
 };

@@ -251,7 +251,9 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already. */
 const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] => {
-  const sure = bypasses.filter((each) => 'unsure' in each && !(each.unsure || each.possible || each.byHints));
+  const sure = bypasses.filter(
+    (each) => 'unsure' in each && !(each.unsure || each.possible || (each.byHints && each.setting === '')),
+  );
   const past = sure.find(({ setting }) => !/^`spec\.trafficD|aggregator/.test(setting));
   if (past === undefined) return ['', ''];
   const { client, evidence, decides, setting } = past;

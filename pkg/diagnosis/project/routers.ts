@@ -129,7 +129,7 @@ const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] 
 const CILIUM_KEYS = /^(?:kube-proxy-replacement|enable-service-topology|bpf-lb-sock|bpf-lb-sock-hostns-only|ipam)$/;
 /** Of configuration files of kube-proxy, Antrea and Istio. */
 const FILE_KEYS =
-  /^(?:featureGates\.|antreaProxy\.|(?:mode|ipvs\.scheduler|clientConnection\.kubeconfig|localityLbSetting\.enabled|rootNamespace)$)/;
+  /^(?:featureGates\.|antreaProxy\.|(?:mode|ipvs\.scheduler|clientConnection\.kubeconfig|localityLbSetting\.(?:enabled|distribute)|rootNamespace)$)/;
 /** Of Terway's CNI configuration, which is JSON. */
 const DATAPATH = /"eniip_virtual_type":\s*"(\w+)"/;
 /** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, Antrea's, and Istio's of a revision. */
@@ -145,7 +145,8 @@ const configIn = (object: Fields, name: string): StringMap | undefined => {
   if (name === 'eni-config')
     return defined({ eniip_virtual_type: DATAPATH.exec(data['10-terway.conf'] ?? '')?.[1]?.toLowerCase() });
   if (!FILES.test(name)) return undefined;
-  const files = Object.values(data).map((text) => only(flatYaml(text), FILE_KEYS));
+  // Of a list it counts that it is there.
+  const files = Object.values(data).map((text) => only(flatYaml(text.replace(/ distribute:$/m, '$& set')), FILE_KEYS));
   return Object.assign({}, ...files) as StringMap;
 };
 

@@ -91,6 +91,7 @@ const rule = (trafficPolicy: object, namespace = 'shop', more: object = {}, meta
     { namespace, ...metadata },
   );
 const DETECTS = { outlierDetection: {} };
+const OFF_HERE = { localityLbSetting: { enabled: false } };
 const zonal = (targetRef: object) =>
   object('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', 'm', {
     spec: { to: [{ targetRef, default: { localityAwareness: { localZone: { affinityTags: [{ key: 'zone' }] } } } }] },
@@ -102,6 +103,10 @@ const OFF = object(
   { data: { mesh: 'localityLbSetting:\n  enabled: false\n' } },
   { namespace: 'istio-system' },
 );
+const SHARES = {
+  ...OFF,
+  data: { mesh: 'localityLbSetting:\n  distribute:\n  - from: a/*\n    to:\n      a/*: 100\n' },
+};
 const OWNER = {
   ownerReferences: [{ apiVersion: 'flagger.app/v1beta1', kind: 'Canary', name: 'web', controller: true }],
 };
@@ -144,6 +149,12 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
     'without outlier detection',
     [rule({ loadBalancer: { localityLbSetting: {} } })],
     /gives no zones without `outlierDetection`/,
+  ],
+  ['of another port, of a mesh that has shares', [SHARES, rule({})], /^ConfigMap istio has .* host web\.shop\.svc/],
+  [
+    'with locality off, of a mesh that has shares',
+    [SHARES, rule({ loadBalancer: OFF_HERE })],
+    /^DestinationRule .* off/,
   ],
   ['of subsets alone', [rule({}, 'shop', { subsets: [{ trafficPolicy: DETECTS }] })], /for some subsets or ports only/],
   [
@@ -527,6 +538,12 @@ describe('clients that bypass the proxies', () => {
       /^may: Deployment other\/c \(WEB names this Service\) has no such sidecar/,
     ],
     ['of Linkerd with HAZL', [linkerd('enterprise-2.17.1'), object('apps/v1', 'Deployment', 'd', hazl)], /^goes: HAZL/],
+    ['of Linkerd with HAZL off', [linkerd('enterprise-2.17.1')], /^goes: .* HAZL, which needs none, is off$/],
+    [
+      'of Linkerd without HAZL',
+      [linkerd('edge-25.9.1'), object('apps/v1', 'Deployment', 'd', hazl)],
+      /^goes: its destination controller filters by hints for zones \(/,
+    ],
     ['of two revisions', [running('i/pilot:1.27.1'), old, running('i/pilot:1.20.3')], /on; seen: i\/pilot:1\.20\.3/],
     ['of which it is the control plane', [running('i/pilot:1.27.1'), pod('istio-proxy')], /^$/],
   ];
