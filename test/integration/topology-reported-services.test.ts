@@ -1077,7 +1077,8 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'StickyClients',
     /^✗ not wanted: .*StickyClients/,
-    /Deployment front names it: 2 Pods for 3 endpoints\. .* NotRequested .* ProxyNeedsAnnotation/,
+    /Deployment front names it: 2 Pods for 3 endpoints\. .* NotRequested/,
+    /ProxyNeedsAnnotation/,
   ],
   [
     'https://github.com/imroc/learning-istio/issues/29',

@@ -20,9 +20,7 @@ const BY_RING =
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 
-const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
-const BY_SESSION =
-  'each client keeps a session with the member that was picked, which passes writes on to the one that leads, in whatever zone that is';
+export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too, all at such a port. */
 const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true | RegExp, decides?: string])[] = [
@@ -42,7 +40,7 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
   // apache/pulsar#3119
   [
     /bookie|bookkeeper/,
-    '`bookkeeperClientReorderReadSequenceEnabled: "true"` in the configuration of the brokers, and racks of the bookies, for reads; what is written goes to several zones',
+    '`bookkeeperClientReorderReadSequenceEnabled: true` of the brokers, and racks of bookies',
     true,
   ],
   [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
@@ -63,14 +61,10 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
   // knative/serving#14615
   [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
   [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
-  // ClickHouse/ClickHouse#29617
   [
-    /zookeeper|clickhouse-keeper|^:2181$/,
-    'members by the names of their Pods; ClickHouse (24.7 and newer) then has `prefer_local_availability_zone` in its section `zookeeper`',
-    true,
-    BY_SESSION,
+    /clickhouse(?!-keeper)/,
+    '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same',
   ],
-  [/clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same'],
   // bitnami/charts#5201
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
   [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],

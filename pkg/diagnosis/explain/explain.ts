@@ -125,6 +125,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const { members, byService } = facts.index.bypasses;
   const kept = members.callers.has(name) || byService.has(name) ? sticky : [];
   const sure = wanted ? [] : sticky.filter(({ stage }) => stage === 'used');
+  const isKeptByGateway = facts.bypasses.some((each) => 'passes' in each && each.passes && each.keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const evacuation = evacuationCauses(facts);
   const entry = localEntryCauses(facts);
@@ -150,7 +151,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(inOneZone(facts) ? spread : []),
     ...blindCauses(facts),
     ...sure,
-    ...(!wanted && inOneZone(facts) ? kept : []),
+    ...(!wanted && (inOneZone(facts) || isKeptByGateway) ? kept : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain ? [] : asked),
     ...(wanted ? [] : kept),
     // No client of a headless Service looks at hints, whether they are there or not.
@@ -168,11 +169,15 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...sticky,
     ...crossingCauses(facts, effective),
   ];
-  // Who waits is part of why Pods are not spread.
-  const unsaid = found.some(({ reason }) => reason === 'PodsNotSpread') ? 'PodsWaiting' : '';
-  return firstOfEach(found.filter(({ reason }) => reason !== unsaid)).map((each) =>
-    isTooOld(each.reason, facts) ? { ...each, remedy: TOO_OLD } : each,
-  );
+  const has = (code: Cause['reason']): boolean => found.some(({ reason }) => reason === code);
+  // Who waits is part of why Pods are not spread, and the annotation is what nothing asks by.
+  const unsaid = new Set([has('PodsNotSpread') && 'PodsWaiting', has('NotRequested') && 'ProxyNeedsAnnotation']);
+  const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
+  const tooOld = said.filter(({ reason }) => isTooOld(reason, facts));
+  return said.flatMap((each) => {
+    if (!tooOld.includes(each)) return [each];
+    return each === tooOld[0] ? [{ ...each, remedy: TOO_OLD }] : [];
+  });
 };
 
 export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>

@@ -131,6 +131,11 @@ const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
     /^(?:tcp-)?fluent|^(?:forward|24224|24240)$/,
     'Have Fluent Bit end connections after so many uses: `net.keepalive_max_recycle` (`network.keepaliveMaxRecycle` of the logging operator). Until then a restart of the agents makes them choose anew.',
   ],
+  // ClickHouse/ClickHouse#29617
+  [
+    /^(?:zk|zookeeper|2181)$/,
+    'Name each member by its Pod in the configuration of clients, which then choose: ClickHouse from 24.7 on by `prefer_local_availability_zone` in its section `zookeeper`. What is written goes on to the member that leads.',
+  ],
   // VictoriaMetrics/VictoriaMetrics#6772
   [
     /^clusternative$/,

@@ -8,6 +8,7 @@ import {
 } from '../../apis/names.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
+import { OF_DATABASE } from '../bypasses/members.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance, hasSelector } from '../models/lookup.ts';
@@ -255,6 +256,12 @@ const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] =
     (each) => 'unsure' in each && !(each.unsure || each.possible || (each.byHints && each.setting === '')),
   );
   const past = sure.find(({ setting }) => !/^`spec\.trafficD|aggregator/.test(setting));
+  const [next] = bypasses.filter(({ decides }) => decides.startsWith(OF_DATABASE));
+  if (past === undefined && next !== undefined)
+    return [
+      `What is behind its Pods counts as well: ${next.decides}. `,
+      `For that: ${next.setting}. For connections to it: `,
+    ];
   if (past === undefined) return ['', ''];
   const { client, evidence, decides, setting } = past;
   const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
