@@ -160,7 +160,7 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
       why: each.may.within === '' ? 'everywhere' : 'of this namespace',
       byName: OF_LIBRARIES,
     }));
-  const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected }) =>
+  const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected, isProxy }) =>
     may === undefined || !suspected
       ? []
       : [
@@ -168,7 +168,7 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
             runner,
             may,
             why: `and receives traffic of others (${entrance ?? ''})`,
-            byName: isRouted ? OF_CONTROLLERS : OF_LIBRARIES,
+            byName: isRouted || isProxy ? OF_CONTROLLERS : OF_LIBRARIES,
           },
         ],
   );

@@ -47,7 +47,7 @@ const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficP
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const OCTAVIA_ZONE = '`loadbalancer.openstack.org/availability-zone` puts it there as well.';
 const BY_SELECTORS =
-  'announce where `nodeSelectors` of an L2Advertisement for each say so. Under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
+  'announce where `nodeSelectors` of an L2Advertisement for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
@@ -159,7 +159,7 @@ const FAMILIES: readonly Family[] = [
       /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\/|^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
     // kubernetes/cloud-provider-aws#206, #569
-    remedy: `It keeps to zones up to the Node. An address in a zone without Nodes, or with target type IP without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). Nodes of a zone that was added later get nothing until the Service changes (an annotation will do).`,
+    remedy: `It keeps to zones up to the Node. With target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) it sends to Pods in its zone, evenly and without a second hop. An address in a zone without Nodes, or with target type ip without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). Nodes of a zone that was added later get nothing until the Service changes (an annotation will do).`,
     reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
     modes: {

@@ -41,6 +41,8 @@ const nodesByAnnotation = ({ metadata }: Service) =>
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
 
+const isOfCloud = ({ client }: Facts['bypasses'][number]): boolean => ['aws-alb', 'gke-neg'].includes(client);
+
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts) => {
   const { service, nodes, endpoints, index, snapshot } = facts;
@@ -96,6 +98,8 @@ export const entryOf = (facts: Facts) => {
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
     return { ...kind, policy, enters, takers, isStranded: isStranded || isClosed, ...(isBlind && { blind }) };
   };
+  // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.
+  if (type === 'NodePort' && ports.length === 0 && facts.bypasses.some(isOfCloud)) return undefined;
   if (type === 'NodePort') return at(ports[0] ?? (exposureOf(service, PUBLISHED) ? PUBLISHED : NODE_PORT));
   if (type !== 'LoadBalancer' && exposureOf(service) !== undefined) return at(TAILNET);
   if (type !== 'LoadBalancer')
