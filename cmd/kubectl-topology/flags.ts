@@ -91,7 +91,7 @@ export const numberFlag =
 
 const isAboveZero = (value: number): boolean => value > 0;
 
-export const positiveCores = numberFlag(parseCores, isAboveZero, 'cores above 0, like 0.5 or 500m');
+const positiveCores = numberFlag(parseCores, isAboveZero, 'cores above 0, like 0.5 or 500m');
 
 const plainNumber = (text: string): number => (NUMBER.test(text) ? Number(text) : Number.NaN);
 
@@ -120,13 +120,20 @@ export const zoneNumbers =
     return Object.fromEntries(amounts);
   };
 
-export const DEMAND_FLAG = {
+/** `when`: with which other flag; `fallback`: what the capacity is by default. */
+export const demandFlags = (when = '', fallback = '') => ({
   demand: flag(
     '--demand <zone=cores,...>',
     'what the clients of each zone need, in cores; may be repeated',
     zoneNumbers('zone=cores such as eu-1a=1.5'),
   ),
-};
+  capacity: flag('--capacity <cores>', `${when}what one endpoint can serve, in cores${fallback}`, positiveCores),
+  targetUtilization: flag(
+    '--target-utilization <percent>',
+    `${when}highest load of an endpoint, percent of its capacity (default: 70)`,
+    percentFlag,
+  ),
+});
 
 /** `cpu`, `nodes` or `zone=weight,zone=weight`, also repeated. */
 export const weightsFlag = (text: string, previous: Weights = {}): Weights => {

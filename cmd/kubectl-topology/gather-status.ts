@@ -6,15 +6,9 @@ import { defined, keyOf, nameOf, refOf } from '../../pkg/apis/values.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, ENDPOINT_SLICES, LEASES, NAMESPACES, PODS } from '../../pkg/apis/resources.ts';
-import { textIn } from '../../pkg/diagnosis/project/fields.ts';
+import { stringsIn, textIn } from '../../pkg/diagnosis/project/fields.ts';
 import type { CollectionName } from '../../pkg/diagnosis/snapshot.ts';
-import {
-  CHART_SELECTOR,
-  type ComponentPod,
-  type Deployment,
-  type ProbeResult,
-  type StatusEvidence,
-} from '../../pkg/diagnosis/status/evidence.ts';
+import { CHART_SELECTOR, type ProbeResult, type StatusEvidence } from '../../pkg/diagnosis/status/evidence.ts';
 import { leaseUsesOf } from '../../pkg/diagnosis/status/installations.ts';
 import { probedNamespace } from '../../pkg/diagnosis/status/status.ts';
 import { ApiError, ConnectionError } from '../../pkg/kubernetes/errors.ts';
@@ -93,15 +87,13 @@ interface GatherOptions {
 
 const COMPONENTS: ReadonlySet<string> = new Set(Object.values(COMMANDS));
 
-type ConfigMap = KubernetesObject & { readonly data?: Readonly<Record<string, string>> };
-
-const configsOf = (objects: readonly ConfigMap[]) =>
+const configsOf = (objects: readonly KubernetesObject[]) =>
   objects
     .filter((object) => COMPONENTS.has(nameOf(object)))
-    .map(({ data, ...object }) => ({
+    .map((object) => ({
       namespace: refOf(object).namespace,
       component: nameOf(object),
-      config: parseQuietly(data?.['config.yaml'] ?? ''),
+      config: parseQuietly(stringsIn(object, 'data')['config.yaml'] ?? ''),
     }));
 
 /** @throws ApiError and ConnectionError where the cluster gives no answer to build on, UsageError where nothing may be looked for. */
@@ -130,16 +122,16 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
   };
   const answer = await serverVersion(client, signal);
   const labelSelector = CHART_SELECTOR;
-  const deployments = await list<Deployment>({ resource: DEPLOYMENTS, labelSelector }, [namespace]);
+  const deployments = await list({ resource: DEPLOYMENTS, labelSelector }, [namespace]);
   const [refused] = unseen;
   if (refused !== undefined) {
     const hint = namespace === undefined ? ' of all namespaces; name the one of the installation with --namespace' : '';
     throw new UsageError(`installations cannot be looked for: ${refused.why}${hint}`);
   }
   const installed = new Set(deployments.map((deployment) => refOf(deployment).namespace));
-  const pods = await list<ComponentPod>({ resource: PODS, labelSelector }, installed);
+  const pods = await list({ resource: PODS, labelSelector }, installed);
   const leases = await list<Lease>({ resource: LEASES }, installed);
-  const configs = configsOf(await list<ConfigMap>({ resource: CONFIG_MAPS, labelSelector }, installed));
+  const configs = configsOf(await list({ resource: CONFIG_MAPS, labelSelector }, installed));
   // Leases that several installations share are in none of their namespaces.
   for (const { namespace: other, name } of [...installed].flatMap((own) => leaseUsesOf(configs, own)))
     if (!installed.has(other))

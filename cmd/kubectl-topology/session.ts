@@ -166,11 +166,8 @@ export const parseServiceName = (text: string, namespace: string | undefined): S
 const missing = (text: string, all: readonly Service[], { namespace, name }: ServiceName): UsageError => {
   const refs = all.map(serviceRefOf);
   const nearestOf = (some: typeof refs) => {
-    const near = nearest(
-      name,
-      some.map((ref) => ref.name),
-    );
-    return some.find((ref) => ref.name === near);
+    const names = some.map((ref) => ref.name);
+    return some[names.indexOf(nearest(name, names) ?? '')];
   };
   const there = refs.filter((ref) => namespace === undefined || ref.namespace === namespace);
   const meant = nearestOf(there) ?? refs.find((ref) => ref.name === name) ?? nearestOf(refs);

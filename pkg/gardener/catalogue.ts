@@ -27,6 +27,9 @@ const etcd = (scope: Scope, name: string, consumers: readonly string[]): Catalog
 const apiServer = (scope: Scope, name: string, options: EntryOptions): CatalogueEntry =>
   service(scope, name, { condition: 'notLayerSeven', mutableAtAdmission: false, ...options });
 
+const byManager = (name: string, ...consumers: readonly string[]): CatalogueEntry =>
+  service('garden', name, { owner: 'gardener-resource-manager', consumers });
+
 const SHOOT: readonly CatalogueEntry[] = [
   etcd('shoot', 'etcd-main', ['kube-apiserver']),
   etcd('shoot', 'etcd-events', ['kube-apiserver']),
@@ -57,18 +60,9 @@ const GARDEN: readonly CatalogueEntry[] = [
       'gardener-dashboard',
     ],
   }),
-  service('garden', 'gardener-apiserver', {
-    owner: 'gardener-resource-manager',
-    consumers: ['virtual-garden-kube-apiserver'],
-  }),
-  service('garden', 'gardener-admission-controller', {
-    owner: 'gardener-resource-manager',
-    consumers: ['virtual-garden-kube-apiserver', 'gardener-apiserver'],
-  }),
-  service('garden', 'terminal-controller-manager', {
-    owner: 'gardener-resource-manager',
-    consumers: ['virtual-garden-kube-apiserver'],
-  }),
+  byManager('gardener-apiserver', 'virtual-garden-kube-apiserver'),
+  byManager('gardener-admission-controller', 'virtual-garden-kube-apiserver', 'gardener-apiserver'),
+  byManager('terminal-controller-manager', 'virtual-garden-kube-apiserver'),
 ];
 
 /** Every row, shoot control planes first. */

@@ -276,12 +276,8 @@ export interface ObjectRoutingInput {
 }
 
 /** One Service or Etcd: what keeps it out by itself goes before what its namespace decides. */
-export const decideObjectRouting = ({
-  decision,
-  selection,
-  object,
-  layerSeven,
-}: ObjectRoutingInput): RoutingDecision => {
+export const decideObjectRouting = (input: ObjectRoutingInput): RoutingDecision => {
+  const { decision, selection, object, layerSeven } = input;
   const kind = object.kind ?? (selection.kind === 'catalogue' ? selection.entry.source.kind : 'Service');
   const subject = subjectTitle(kind, object);
   const field = `metadata.labels[${LABEL_MANAGED}]`;

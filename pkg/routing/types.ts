@@ -89,7 +89,7 @@ export const matchesSelector = (
 ): boolean => {
   const valueOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
   return (
-    Object.entries(matchLabels).every(([key, value]) => valueOf(key) === value) &&
+    Object.keys(matchLabels).every((key) => valueOf(key) === matchLabels[key]) &&
     matchExpressions.every(({ key, operator, values = [] }) => {
       const value = valueOf(key);
       if (operator === 'Exists') return value !== undefined;

@@ -148,9 +148,6 @@ const KUBE_OVN = [
   daemonSet('kube-ovn-cni', 'kubeovn/kube-ovn:v1.13.2', 'cni-server'),
   { ...daemonSet('kube-ovn-controller', 'kubeovn/kube-ovn:v1.13.2'), kind: 'Deployment' },
 ];
-const GATE_ON = daemonSet('kube-proxy', 'k8s.gcr.io/kube-proxy:v1.23.6', 'kube-proxy', {
-  args: ['--feature-gates=TopologyAwareHints=true'],
-});
 const times = (zone: string, count: number): string[] => Array.from({ length: count }, () => zone);
 
 interface Objects extends Reported {
@@ -205,15 +202,6 @@ const ROWS: readonly Row[] = [
     'OverloadThreshold',
     /^✗ ineffective: 33 %/,
     /With these Nodes 10, 12, 13, 14 endpoints would do\. .*--replicas=12/,
-  ],
-  [
-    'https://github.com/kubernetes/enhancements/pull/4003',
-    { version: '1.27.1', annotations: MODE, endpoints: ['a', 'b', 'c', 'c'] },
-    'Ineffective',
-    'OverloadThreshold',
-    /^✗ ineffective: 33 %/,
-    /\(Kubernetes 1\.31 and newer\) or the strategy `same-zone`: neither looks at CPU\. .*--replicas=6/,
-    /"trafficDistribution"/,
   ],
   [
     'https://github.com/kubernetes/website/pull/39851',
@@ -284,14 +272,6 @@ const ROWS: readonly Row[] = [
     /"trafficDistribution":"PreferClose".*# Helm owns it: set it in the values of the chart/,
   ],
   [
-    'https://github.com/padok-team/burrito/issues/699',
-    { version: '1.34.0', service: HELM, endpoints: ['a', 'b', 'c'] },
-    'NotWanted',
-    'NotRequested',
-    /^✗ not wanted: .*33 %/,
-    /"trafficDistribution":"PreferSameZone".*# Helm owns it/,
-  ],
-  [
     'https://github.com/aws/containers-roadmap/issues/2310',
     { version: '1.29.0', service: COREDNS, endpoints: ['a', 'b', 'c'].flatMap((zone) => times(zone, 5)) },
     'NotWanted',
@@ -334,24 +314,6 @@ const ROWS: readonly Row[] = [
     'NotRequested',
     /^✗ not wanted: .*33 %/,
     /# OpenSearchCluster logs owns it, and its operator may revert a change: make it there/,
-  ],
-  [
-    'https://github.com/red-hat-storage/ocs-operator/issues/2292',
-    {
-      version: '1.27.6',
-      nodes: ['', '', ''],
-      annotations: MODE,
-      service: {
-        ownerReferences: [
-          { apiVersion: 'ceph.rook.io/v1', kind: 'CephObjectStore', name: 's3', uid: 'u', controller: true },
-        ],
-      },
-      endpoints: ['', ''],
-    },
-    'Ineffective',
-    'NodeWithoutZone',
-    /no share can be predicted \(no endpoint has a zone\)$/,
-    /no Service of the cluster gets proportional hints/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/132678',
@@ -493,20 +455,6 @@ const ROWS: readonly Row[] = [
     /kubectl annotate/,
   ],
   [
-    'https://github.com/SREGym/SREGym/issues/803',
-    {
-      version: '1.33.1',
-      spec: LOCAL,
-      endpoints: ['b'],
-      pods: { nodeSelector: { 'kubernetes.io/hostname': 'node-1' } },
-    },
-    'NotWanted',
-    'NoLocalEndpoints',
-    /^✗ /,
-    /no ready endpoint on node-0 and node-2: .*"internalTrafficPolicy":"Cluster"/,
-    /"trafficDistribution"/,
-  ],
-  [
     'https://github.com/open-telemetry/opentelemetry-helm-charts/issues/749',
     { version: '1.26.9', spec: LOCAL, endpoints: ['a', 'b', 'c'] },
     'Effective',
@@ -565,26 +513,6 @@ const ROWS: readonly Row[] = [
     /=<zone>/,
   ],
   [
-    'https://github.com/kubernetes/kops/issues/16695',
-    { version: '1.31.0', spec: CLOSE, endpoints: ['a:a', 'a:a'], pods: { topologySpreadConstraints: [] } },
-    'Ineffective',
-    'PodsNotSpread',
-    /^✗ ineffective: 33 %/,
-    /All 2 ready endpoints are in a\. .*--replicas=3 .*"topologySpreadConstraints"/,
-  ],
-  [
-    'https://github.com/istio/istio/issues/50727',
-    {
-      nodes: ['a', 'a', 'a', 'a', 'b', 'c'],
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b', 'b:b', 'b:b', 'c:c', 'c:c', 'c:c'],
-    },
-    'Effective',
-    'UnevenLoad',
-    /^✓ .*100 % of connections stay in their zone/,
-    /in a gets 67 % of all connections, 4\.7 times an even share .*kubectl patch deployment/,
-  ],
-  [
     'https://docs.aws.amazon.com/eks/latest/userguide/zone-shift.html',
     {
       spec: CLOSE,
@@ -616,14 +544,6 @@ const ROWS: readonly Row[] = [
     /1\.7 times an even share .* → 5 Pods cannot lie more evenly in 3 zones: run a multiple of 3\./,
   ],
   [
-    'https://github.com/kubernetes/enhancements/pull/2434',
-    { nodes: ['a', 'a', 'b', 'c'], spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'] },
-    'Effective',
-    '',
-    /^✓ effective: 100 % of connections stay in their zone$/,
-    /3 of 3 client zones keep their traffic/,
-  ],
-  [
     'https://github.com/gardener/gardener/issues/8066',
     { endpoints: ['b', 'b'], pods: { nodeSelector: { 'topology.kubernetes.io/zone': 'b' } } },
     'NotWanted',
@@ -632,21 +552,6 @@ const ROWS: readonly Row[] = [
     /may run in b only/,
   ],
   // Nodes, Pods and data planes of other kinds.
-  [
-    'https://github.com/k3s-io/k3s/issues/4748',
-    {
-      version: '1.22.4',
-      endpoints: ['a', 'b', 'c'],
-      service: {
-        annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"spec":{"topologyKeys":["*"]}}' },
-      },
-    },
-    'NotWanted',
-    'NotRequested',
-    /^✗ not wanted: .*33 %/,
-    /topologyKeys, an alpha field .*topology-aware-hints: auto.*of kube-apiserver, kube-controller-manager and kube-proxy/,
-    /kubectl annotate .*topology-mode|"trafficDistribution"/,
-  ],
   [
     'https://github.com/kubernetes/autoscaler/issues/5489',
     {
@@ -734,19 +639,6 @@ const ROWS: readonly Row[] = [
     /uses its own endpoints/,
   ],
   [
-    'https://github.com/cloudnativelabs/kube-router/issues/1597',
-    {
-      spec: LOCAL,
-      plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.0.1')],
-      endpoints: ['a', 'b', 'c'],
-    },
-    'NotWanted',
-    'PolicyIgnored',
-    /^✗ not wanted: .*33 %/,
-    /kube-router from 2\.1/,
-    /uses its own endpoints/,
-  ],
-  [
     'https://github.com/kubernetes/kubernetes/issues/114419',
     { version: '1.25.5', spec: LOCAL, extra: [WINDOWS], endpoints: ['a', 'b', 'c'] },
     'NotWanted',
@@ -808,15 +700,6 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: /,
     /"PreferSameNode"\}\}' # every Node has an endpoint: the value PreferSameNode keeps/,
     /PreferSameZone/,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/64905',
-    { version: '1.33.1', endpoints: ['a', 'b', 'c'], pods: null, extra: [OF_DAEMON_SET] },
-    'NotWanted',
-    'NotRequested',
-    /^✗ not wanted: /,
-    /→ Set `spec\.trafficDistribution: PreferClose`\..* # every Node has an endpoint: internalTrafficPolicy Local keeps/,
-    /or before Kubernetes 1\.31/,
   ],
   [
     'https://github.com/spegel-org/spegel/pull/1313',
@@ -1022,18 +905,6 @@ const ROWS: readonly Row[] = [
     /a zone have 2 more than the emptiest.* Set `maxSkew: 1`\. .*"maxSkew":1,.*"matchLabelKeys":\["pod-template-hash"\]/,
   ],
   [
-    'https://github.com/kubernetes/kubernetes/issues/124149',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b', 'b:b', 'b:b', 'b:b', 'c:c', 'c:c', 'c:c', 'c:c'],
-      pods: { topologySpreadConstraints: [ZONES] },
-    },
-    'Effective',
-    'UnevenLoad',
-    /^✓ effective: 100 % .*uneven shares/,
-    /Place the Pods anew.*evened out by RemovePodsViolatingTopologySpreadConstraint/,
-  ],
-  [
     'https://k8s-issues.purutuladhar.com/scenario/487',
     { spec: CLOSE, endpoints: ['a:a', 'a:a', 'a:a', 'a:a'], pods: { topologySpreadConstraints: [], affinity: DRAWN } },
     'Ineffective',
@@ -1151,26 +1022,6 @@ const ROWS: readonly Row[] = [
   ],
   // Ordinary mistakes.
   [
-    'https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a', 'a:a', 'b:b'],
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
-    },
-    'Ineffective',
-    'PodsNotSpread',
-    /^✗ ineffective: 67 %/,
-    /a preference only \(ScheduleAnyway\)/,
-  ],
-  [
-    'https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodeselector',
-    { spec: CLOSE, endpoints: ['a:a', 'a:a', 'a:a'], pods: { nodeSelector: { 'topology.kubernetes.io/zone': 'a' } } },
-    'Ineffective',
-    'PodsNotSpread',
-    /^✗ ineffective: 33 %/,
-    /may run in a only/,
-  ],
-  [
     'https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/',
     { service: { labels: MODE }, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
@@ -1238,15 +1089,6 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: .*33 %/,
     /with the gate ServiceTopology, .*No release before 1\.21 has hints/,
     /TopologyAwareHints=true|kubectl annotate/,
-  ],
-  [
-    'https://github.com/aojea/kind-networking-plugins/issues/2',
-    { version: '1.23.6', annotations: HINTS, endpoints: ['a', 'b'], plane: [GATE_ON] },
-    'Ineffective',
-    'TooFewEndpoints',
-    /^✗ ineffective: /,
-    /endpoints would do/,
-    /GateOff/,
   ],
   [
     'https://github.com/gardener/etcd-druid/pull/973',

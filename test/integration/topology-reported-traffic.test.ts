@@ -132,18 +132,6 @@ const ROWS: readonly Row[] = [
     /no match for hints in the tree .*No topology setting of the Service helps/,
   ],
   [
-    'https://github.com/openshift/openshift-docs/pull/118878',
-    {
-      version: '1.34.2',
-      spec: { trafficDistribution: 'PreferSameNode' },
-      plane: [daemonSet('ovnkube-node', 'quay.io/openshift/ovn-kubernetes:4.21', 'ovnkube-controller')],
-    },
-    'Ineffective',
-    'HintsIgnored',
-    /^✗ ineffective: 33 %/,
-    /Where a DaemonSet serves every Node, `internalTrafficPolicy: Local` keeps connections on theirs/,
-  ],
-  [
     'https://github.com/kubernetes/kubernetes/issues/123823',
     {
       spec: CLOSE,
@@ -254,39 +242,6 @@ const ROWS: readonly Row[] = [
   ],
   // Who goes around.
   [
-    'https://github.com/haproxytech/kubernetes-ingress/issues/675',
-    {
-      version: '1.31.0',
-      spec: CLOSE,
-      extra: [ingress('haproxy'), ingressClass('haproxy', 'haproxy.org/ingress-controller/haproxy')],
-    },
-    'Effective',
-    undefined,
-    around('haproxy'),
-    /it chooses among the endpoints by itself, without zones/,
-  ],
-  [
-    'https://github.com/traefik/traefik/issues/7983',
-    {
-      version: '1.27.4',
-      annotations: MODE,
-      endpoints: THREE_EACH,
-      extra: [ingress('traefik'), ingressClass('traefik', 'traefik.io/ingress-controller')],
-    },
-    'Effective',
-    undefined,
-    around('traefik'),
-    /traefik\.ingress\.kubernetes\.io\/service\.nativelb=true/,
-  ],
-  [
-    'https://github.com/kubernetes/ingress-nginx/issues/5893',
-    { version: '1.31.0', spec: CLOSE, extra: [ingress('nginx'), ingressClass('nginx', 'k8s.io/ingress-nginx')] },
-    'Effective',
-    undefined,
-    around('ingress-nginx'),
-    /nginx\.ingress\.kubernetes\.io\/service-upstream=true/,
-  ],
-  [
     'https://github.com/kubernetes/ingress-nginx/issues/11564',
     {
       version: '1.30.0',
@@ -301,14 +256,6 @@ const ROWS: readonly Row[] = [
     'InternalTrafficPolicyLocal',
     /^✓ .*100 % of connections stay in their zone/,
     /each Node uses its own endpoints and no\s+hints/,
-  ],
-  [
-    'https://github.com/envoyproxy/gateway/issues/1909',
-    { version: '1.31.0', spec: CLOSE, extra: route('gateway.envoyproxy.io/gatewayclass-controller') },
-    'Effective',
-    undefined,
-    around('envoy-gateway'),
-    /from 1\.4 any trafficDistribution/,
   ],
   [
     'https://github.com/projectcontour/contour/issues/2859',
@@ -328,14 +275,6 @@ const ROWS: readonly Row[] = [
     undefined,
     around('contour'),
     /Envoy sees all endpoints as one locality/,
-  ],
-  [
-    'https://github.com/kgateway-dev/kgateway/pull/13978',
-    { spec: CLOSE, extra: route('kgateway.dev/kgateway') },
-    'Effective',
-    undefined,
-    around('kgateway'),
-    /then a restart of the gateway, or a zonal BackendConfigPolicy/,
   ],
   [
     'https://github.com/datum-cloud/enhancements/issues/768',
@@ -358,52 +297,12 @@ const ROWS: readonly Row[] = [
     /clients with its sidecar get endpoints .* It has no selector: see what is to write its endpoints/,
   ],
   [
-    'https://github.com/solo-io/gloo/issues/10807',
-    { spec: CLOSE, extra: route('solo.io/gloo-gateway') },
-    'Effective',
-    undefined,
-    around('gloo'),
-    /Gloo's Envoy sends to Pods, without zones/,
-  ],
-  [
     'https://github.com/apache/apisix/issues/4643',
     { spec: CLOSE, extra: [ingress('apisix'), ingressClass('apisix', 'apisix.apache.org/apisix-ingress')] },
     'Effective',
     undefined,
     around('apisix'),
     /`resolveGranularity: service` of each of its backends/,
-  ],
-  [
-    'https://github.com/linkerd/website/pull/2097',
-    {
-      version: '1.34.0',
-      spec: { trafficDistribution: 'PreferSameZone' },
-      extra: [sidecar('linkerd-proxy', 'cr.l5d.io/linkerd/proxy:edge-26.2.1')],
-    },
-    'Effective',
-    undefined,
-    /; linkerd \(Pod shop\/client\) goes around it, by the same hints$/,
-    /filters by hints for zones/,
-  ],
-  [
-    'https://github.com/istio/istio/issues/56864',
-    { spec: CLOSE, extra: [daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.26.2')] },
-    'Effective',
-    undefined,
-    around('istio-ambient'),
-    /ztunnel chooses by trafficDistribution/,
-  ],
-  [
-    'https://github.com/istio/istio/pull/56042',
-    {
-      version: '1.34.0',
-      spec: { trafficDistribution: 'PreferSameZone' },
-      extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.26.2')],
-    },
-    'Effective',
-    undefined,
-    around('istio'),
-    /`PreferSameZone` from 1\.27/,
   ],
   [
     'https://github.com/elixir-grpc/grpc/issues/355',
@@ -444,27 +343,6 @@ const ROWS: readonly Row[] = [
     'LoadBalancerTraffic',
     /traffic from outside enters through Nodes in the zone of its address \(cross-zone load balancing is off/,
     /An address in a zone without Nodes, .* fails/,
-  ],
-  [
-    'https://github.com/kubernetes/ingress-nginx/issues/3254',
-    {
-      version: '1.31.0',
-      annotations: { [`${AWS}-type`]: 'nlb' },
-      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
-      endpoints: ['a:a', 'b:b'],
-    },
-    'Ineffective',
-    'ZoneFailsHealthCheck',
-    /^✗ ineffective: 67 %/,
-    /Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on/,
-  ],
-  [
-    'https://github.com/Azure/aks-engine/issues/3119',
-    { annotations: { [`${AZURE}-internal`]: 'true' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
-    'Effective',
-    'LoadBalancerTraffic',
-    /through its cluster IP 100 %.*; traffic from outside enters through any Node that the load balancer of Azure picks$/,
-    /Nothing of the Service makes the load balancer of Azure keep to zones\. With `externalTrafficPolicy: Local`/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/73188',
@@ -525,14 +403,6 @@ const ROWS: readonly Row[] = [
     /stands for Cilium's Envoy on the Node that traffic enters/,
   ],
   [
-    'https://github.com/traefik/traefik/issues/12023',
-    { spec: { ...CLOSE, type: 'NodePort', externalTrafficPolicy: 'Local' }, endpoints: ['a:a'] },
-    'Ineffective',
-    'ZoneFailsHealthCheck',
-    /the Node whose port the client picks; Nodes without one of its Pods drop it/,
-    /Nodes there drop what enters\..*or set `externalTrafficPolicy: Cluster`/,
-  ],
-  [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/913',
     {
       spec: { ...CLOSE, type: 'NodePort' },
@@ -570,14 +440,6 @@ const ROWS: readonly Row[] = [
     /only node-0 may take its traffic from outside.*its endpoints are on node-1 and node-2.*or set `externalTrafficPolicy: Cluster`/,
   ],
   [
-    'https://github.com/metallb/metallb/issues/1777',
-    { annotations: METALLB, spec: LOCAL, extra: [advertisement('L2Advertisement', {})] },
-    'Effective',
-    'LoadBalancerTraffic',
-    /\(MetalLB in layer 2 mode\), among Nodes with one of its Pods/,
-    /^Service shop\/web(?!.*drop)/,
-  ],
-  [
     'https://github.com/metallb/metallb/issues/148',
     {
       annotations: METALLB,
@@ -605,23 +467,6 @@ const ROWS: readonly Row[] = [
     'ZoneFailsHealthCheck',
     /the one Node that announces its address.*; no Node that may take it has one of its Pods/,
     /only agent may take .*tolerations of its DaemonSet/,
-  ],
-  [
-    'https://github.com/metallb/metallb/issues/2586',
-    {
-      annotations: METALLB,
-      spec: LOCAL,
-      endpoints: ['a:a', 'b:b'],
-      extra: [
-        advertisement('BGPAdvertisement', {}),
-        advertisement('BGPPeer', { nodeSelectors: [{ matchLabels: { border: 'true' } }] }),
-        nodeWith('node-2', 'c', { border: 'true' }),
-      ],
-    },
-    'Ineffective',
-    'ZoneFailsHealthCheck',
-    /enters through Nodes that routers pick \(BGP of MetalLB\); no Node that may take it has one of its Pods/,
-    /only node-2 may take its traffic from outside/,
   ],
   [
     'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/247',
@@ -656,17 +501,6 @@ const ROWS: readonly Row[] = [
     'ZoneFailsHealthCheck',
     /Nodes that routers pick \(BGP of kube-vip\); Nodes without one of its Pods drop it/,
     /no ready endpoint on node-2: Nodes there drop what enters\. → Without svc_election/,
-  ],
-  [
-    'https://github.com/harvester/docs/pull/1078',
-    {
-      spec: LOCAL,
-      extra: [kubeVip(['vip_arp', 'svc_election'], { vip: '' }), nodeWith('vip', 'a', { vip: '' })],
-    },
-    'Effective',
-    'ZoneFailsHealthCheck',
-    /\(kube-vip in ARP mode\); no Node that may take it has one of its Pods/,
-    /only vip may take its traffic from outside/,
   ],
   [
     'https://github.com/cilium/cilium/issues/44803',
@@ -800,12 +634,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /may watch EndpointSlices of this namespace/,
   ],
   [
-    'https://github.com/apache/apisix-ingress-controller/issues/853',
-    { extra: [beside('apisix.apache.org/v2', 'ApisixRoute', { http: [{ backends: [{ serviceName: 'web' }] }] })] },
-    around('apisix'),
-    /`resolveGranularity: service`/,
-  ],
-  [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4477',
     {
       extra: [
@@ -847,37 +675,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /mesh → a DestinationRule for host web\.shop\.svc\.cluster\.local with `localityLbSetting`/,
   ],
   [
-    'https://github.com/Kong/charts/pull/1525',
-    { extra: [ingress('kong'), ingressClass('kong', 'ingress-controllers.konghq.com/kong')] },
-    around('kong'),
-    /kubectl annotate service web -n shop ingress\.kubernetes\.io\/service-upstream=true/,
-  ],
-  [
-    'https://github.com/kubernetes/ingress-gce/issues/1177',
-    { annotations: { 'cloud.google.com/neg': '{"ingress": true}' }, extra: [ingress('gce')] },
-    around('gke-neg'),
-    /Pods of network endpoint groups/,
-  ],
-  [
-    'https://github.com/openshift/router',
-    { extra: [beside('route.openshift.io/v1', 'Route', { to: { kind: 'Service', name: 'web' } })] },
-    around('openshift-router'),
-    /openshift-router \(Route shop\/web\): it chooses among the endpoints by itself/,
-  ],
-  [
-    'https://github.com/argoproj/argo-rollouts/issues/3125',
-    {
-      extra: [
-        beside('networking.istio.io/v1', 'VirtualService', {
-          gateways: ['istio-system/gw'],
-          http: [{ route: [{ destination: { host: 'web.shop.svc.cluster.local' } }] }],
-        }),
-      ],
-    },
-    around('istio-gateway'),
-    /Envoy chooses by locality/,
-  ],
-  [
     'https://github.com/submariner-io/lighthouse/issues/1989',
     { extra: [beside('multicluster.x-k8s.io/v1alpha1', 'ServiceExport', {})] },
     maybeAround('clusterset'),
@@ -886,12 +683,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/spotahome/redis-operator/issues/320',
     { spec: { ...CLOSE, selector: { app: 'web', role: 'node' } }, extra: inbound({ clusterIP: 'None' }) },
-    maybeAround('headless-twin'),
-    /connect to Pods, whatever hints say/,
-  ],
-  [
-    'https://github.com/scylladb/scylla-operator/issues/2498',
-    { extra: inbound({ clusterIP: 'None', selector: { app: 'web', member: 'web-0' } }) },
     maybeAround('headless-twin'),
     /connect to Pods, whatever hints say/,
   ],
@@ -949,22 +740,10 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /by DestinationRule shop\/web \(.*\); before Istio 1\.20 only from Pods that a Service selects(?! →)/,
   ],
   [
-    'https://github.com/istio/istio/issues/4702',
-    { extra: [ISTIO_1_26, rule({ outlierDetection: {} })] },
-    around('istio'),
-    /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,)/,
-  ],
-  [
     'https://github.com/istio/istio/issues/17802',
     { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { enabled: false } }, outlierDetection: {} })] },
     around('istio'),
     /DestinationRule shop\/web switches locality off → `localityLbSetting\.enabled: true`/,
-  ],
-  [
-    'https://github.com/istio/istio/pull/54715',
-    { extra: [ISTIO_1_26, rule({ tls: { mode: 'ISTIO_MUTUAL' } })] },
-    around('istio'),
-    /then the mesh; PreferClose counts in the version seen(?! →)/,
   ],
   [
     'https://github.com/istio/istio/issues/53055',
@@ -989,12 +768,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /the client's gRPC library chooses by xDS from istiod/,
   ],
   [
-    'https://github.com/kumahq/kuma/issues/8303',
-    { extra: [beside('v1', 'Pod', { containers: [{ name: 'kuma-gateway', image: 'kumahq/kuma-dp:2.5.0' }] })] },
-    around('kuma'),
-    /Kuma's Envoy, in a sidecar or its builtin gateway/,
-  ],
-  [
     'https://github.com/cilium/cilium/issues/27315',
     {
       annotations: { 'service.cilium.io/lb-l7': 'enabled' },
@@ -1002,12 +775,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('cilium-envoy'),
     /Envoy of the client's Node, which ignores hints in 1\.18 to 1\.20 → without `service\.cilium\.io\/lb-l7`/,
-  ],
-  [
-    'https://github.com/cilium/cilium/issues/29832',
-    { extra: [beside('cilium.io/v2', 'CiliumEnvoyConfig', { services: [{ namespace: 'shop', name: 'web' }] })] },
-    around('cilium-envoy'),
-    /cilium-envoy \(CiliumEnvoyConfig shop\/web\)/,
   ],
   [
     'https://github.com/envoyproxy/gateway/issues/6669',
@@ -1149,7 +916,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /Sentinel names the primary/,
   ],
   ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
-  ['https://github.com/redpanda-data/redpanda/issues/4103', members('x/redpanda:v24.2.7'), MEMBERS, /`client\.rack`/],
   [
     'https://github.com/strimzi/strimzi-kafka-operator/issues/6492',
     {
@@ -1174,7 +940,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /that of Service shop\/other \(PGHOST\) → `enableReplicaConnectionPooler/,
   ],
   ['https://github.com/apache/pulsar/issues/3119', members('x/bookie:3'), MEMBERS, /`bookkeeperClientReorderRead/],
-  ['https://github.com/apache/pulsar-helm-chart/issues/437', members('apachepulsar/pulsar'), MEMBERS, /none is known/],
   [
     'https://github.com/knative/serving/issues/14615',
     members('x/serving/cmd/activator'),
@@ -1210,12 +975,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [beside('zalando.org/v1', 'RouteGroup', { backends: [{ type: 'service', serviceName: 'web' }] })] },
     around('skipper'),
     /start it with `-kubernetes-topology-zone`/,
-  ],
-  [
-    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4801',
-    { extra: route('gateway.k8s.aws/alb') },
-    around('aws-alb'),
-    /`load_balancing\.cross_zone\.enabled=false`/,
   ],
 ];
 

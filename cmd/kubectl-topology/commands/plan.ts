@@ -9,20 +9,14 @@ import { renderTable } from '../../../pkg/report/text.ts';
 import { flag, type FlagsOf, requiredFlag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
 import { loadService } from '../session.ts';
-import { DEMAND_FLAG, OUTPUT_FLAG, inputFlags, percentFlag, positiveCores, weightsFlag } from '../flags.ts';
+import { OUTPUT_FLAG, demandFlags, inputFlags, percentFlag, weightsFlag } from '../flags.ts';
 import { print } from '../output.ts';
 
 const FLAGS = {
   ...inputFlags(),
   ...OUTPUT_FLAG,
   service: requiredFlag('--service <name>', 'the Service: NAME or NAMESPACE/NAME'),
-  ...DEMAND_FLAG,
-  capacity: flag('--capacity <cores>', 'what one endpoint can serve, in cores', positiveCores),
-  targetUtilization: flag(
-    '--target-utilization <percent>',
-    'highest load of an endpoint, percent of its capacity (default: 70)',
-    percentFlag,
-  ),
+  ...demandFlags(),
   weights: flag(
     '--weights <cpu|nodes|zone=weight,...>',
     'instead of a demand: clients are as many as the CPU of the Nodes, as the Nodes, or as given',

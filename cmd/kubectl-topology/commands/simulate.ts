@@ -7,11 +7,10 @@ import { choiceFlag, flag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
 import { asksForPlan, findPort, loadService } from '../session.ts';
 import {
-  DEMAND_FLAG,
   OUTPUT_FLAG,
+  demandFlags,
   inputFlags,
   percentFlag,
-  positiveCores,
   priceFlags,
   readPrices,
   reasonsFlag,
@@ -57,17 +56,7 @@ export const simulate = topologyCommand({
       'how clients are spread over the zones, and the basis of proportional (default: cpu)',
       weightsFlag,
     ),
-    ...DEMAND_FLAG,
-    capacity: flag(
-      '--capacity <cores>',
-      'with --demand: what one endpoint can serve, in cores; default: CPU requests of its Pod',
-      positiveCores,
-    ),
-    targetUtilization: flag(
-      '--target-utilization <percent>',
-      'with --demand: highest load of an endpoint, percent of its capacity (default: 70)',
-      percentFlag,
-    ),
+    ...demandFlags('with --demand: ', '; default: CPU requests of its Pod'),
     maxOverload: flag(
       '--max-overload <percent>',
       'how far an endpoint may be above its fair share where capacity is not known, and in proportional (default: 20)',

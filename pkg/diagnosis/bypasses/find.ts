@@ -204,17 +204,17 @@ export const isCrossZone = ({ metadata, spec }: Service): boolean =>
 const byMarks = (service: Service, name: string): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
     const { annotations = {}, labels = {} } = service.metadata ?? {};
+    const value = annotations[key] ?? labels[key];
+    if (value === undefined || !pattern.test(value)) return [];
     const client = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
     const field = annotations[key] === undefined ? `metadata.labels[${key}]` : `metadata.annotations[${key}]`;
-    const value = annotations[key] ?? labels[key];
-    const { unless } = CLIENTS[client];
-    if (value === undefined || !pattern.test(value) || (unless && unless[1].test(annotations[unless[0]] ?? '')))
-      return [];
+    const { unless }: Client = CLIENTS[client];
+    if (unless?.[1].test(annotations[unless[0]] ?? '') === true) return [];
     return [{ client, evidence: { object: `Service ${name}`, field, value }, own: ifKept(client, annotations) }];
   });
 
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
-  const [set] = daemonSets.filter((each) => each.name === name);
+  const set = daemonSets.find((each) => each.name === name);
   return set ? [{ client, evidence: { object: objectTitle(set), field: 'metadata.name', value: name } }] : [];
 };
 
@@ -227,13 +227,10 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   }));
 };
 
-/** The proxies of a mesh connect to it by its cluster IP. */
-const CONTROLS = /\/pilot:|linkerd\/controller:|\/kuma-cp:/;
-
 /** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
 const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
   const { meshes, pods, daemonSets, members, steering } = index;
-  if (members.near.get(namespace)?.some((own) => selects(service, own) && CONTROLS.test(own.images.join()))) return [];
+  if (members.controls.get(namespace)?.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
   const isOther = (pod: PodSummary) => !selects(service, { namespace: pod.namespace, podLabels: pod.labels });
   const callers = (members.callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by }) =>

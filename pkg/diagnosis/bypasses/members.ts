@@ -90,6 +90,8 @@ const isTwin = (...services: readonly Service[]): boolean => {
 /** The latter register endpoints of Services in Consul (hashicorp/consul-k8s#126). */
 const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
+const CONTROLS = /\/pilot:|linkerd\/controller:|\/kuma-cp:/;
+
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 const imagesOf = ({ images }: Runner) => images.filter((image, at) => at === 0 || !BESIDE.test(image));
 
@@ -148,6 +150,11 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   );
   return {
     near,
+    /** Of them, what controls a mesh: its proxies connect to it by its cluster IP. */
+    controls: Map.groupBy(
+      runners.filter(({ images }) => CONTROLS.test(images.join())),
+      ({ namespace }) => namespace,
+    ),
     names: new Set(services.map(keyOfService)),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */

@@ -145,12 +145,13 @@ const OF_CONTROLLERS = 'of controllers of Ingresses or Gateways often by an anno
 /** Suspected by what they may do, not by name; `callers`: workloads that name the Service; `isRouted`: an unknown controller sends to it. */
 export const watchersOf = (service: Service, index: WatcherIndex, callers: readonly Runner[], isRouted: boolean) => {
   const { namespace: space } = serviceRefOf(service);
-  const pods = (index.runners.get(space) ?? []).filter((each) => selects(service, each));
+  const watching = index.near.get(space) ?? [];
+  const pods = watching.length === 0 ? [] : (index.runners.get(space) ?? []).filter((each) => selects(service, each));
   const looksFor = (labels: string): boolean => {
     const matchLabels = Object.fromEntries(labels.split(',').map((label) => label.split('=')));
     return pods.some(({ podLabels }) => matchesSelector({ matchLabels }, podLabels));
   };
-  const near = (index.near.get(space) ?? [])
+  const near = watching
     .filter(({ runner, may: { ifNamed, writes, watches } }) => {
       const isNamed = runner.selectors?.some(looksFor) === true || (watches !== 'Pods' && callers.includes(runner));
       return !selects(service, runner) && (isNamed || (!ifNamed && !writes));

@@ -158,7 +158,7 @@ const NAMED_REMEDY =
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
 export const stickyCauses = (facts: Facts): Cause[] => {
-  const { service, name, endpoints, snapshot, nodes, bypasses, index, autoscalers } = facts;
+  const { service, name, endpoints, snapshot, bypasses, index, autoscalers } = facts;
   const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [] } = service.spec ?? {};
   if (endpoints.length < 2) return [];
   const hashing = itemsOf(snapshot.routers).find(
@@ -176,7 +176,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const stage = autoscalers.length > 0 ? 'used' : 'prerequisite';
     return reused?.remedy.includes('gRPC') !== true ? [] : [cause(stage, 'StickyClients', evidence, LOOKUP_REMEDY)];
   }
-  const answers = nodes.map((node) => index.routers.of(node));
+  const { answers } = index;
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
   if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
     return sticky(

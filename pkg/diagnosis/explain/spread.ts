@@ -307,10 +307,11 @@ export const inOneZone = ({ endpoints: [first, ...others], clientZones }: Facts)
 export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Cause[] => {
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
   const unready = `${listed(what)} is published as ready by Service ${name}, and its Pod is not: connections that are sent there fail.`;
-  const zoneless = `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
+  const zoneless = (): string =>
+    `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
   return [
     ...(notServing.length > 0 ? [cause('used', 'PublishedNotReady', unready)] : []),
-    ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless)] : []),
+    ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];
 };
 

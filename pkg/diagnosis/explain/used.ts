@@ -142,7 +142,8 @@ export const crossingCauses = ({ options, routes, index }: Facts, effective: boo
 
 /** Who would find an endpoint on its own Node, as the Service asks, and looks at zones only. */
 export const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts): Cause[] => {
-  const near = new Set(wish.mode === 'same-node' ? endpoints.map(({ nodeName }) => nodeName) : []);
+  if (wish.mode !== 'same-node') return [];
+  const near = new Set(endpoints.map(({ nodeName }) => nodeName));
   const own = nodes.filter((node) => near.has(nameOf(node)) && routers.of(node).behaviour.hints === 'zone');
   const who = listed(own.map((node) => routers.of(node).title));
   const evidence = `${counted(own.length, 'Node')} with an endpoint of its own (${listed(own.map(nameOf))}): ${who} there reads hints for zones only.`;

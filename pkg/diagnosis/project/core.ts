@@ -99,6 +99,7 @@ export const serviceOf = (object: Fields, metadata: Metadata): Service => ({
 });
 
 export const LABEL_HOSTNAME = 'kubernetes.io/hostname';
+const ADDRESSES = 'a list of at least one address';
 const ADDRESS_TYPES: ReadonlySet<string> = new Set(['IPv4', 'IPv6', 'FQDN']);
 
 /** One object for all that are alike, which repeat by zone. */
@@ -130,13 +131,12 @@ export const createSliceReader = (): ((object: Fields, metadata: Metadata) => En
       hints: sharedHints,
     },
     'addresses',
-    'a list of at least one address',
+    ADDRESSES,
   );
 
   const endpointOf = (item: unknown): Endpoint => {
     const { topology = {}, zone: named, nodeName: node, ...endpoint } = readEndpoint(item);
-    const { addresses } = endpoint;
-    if (addresses.length === 0) throw new FieldError(['addresses'], 'a list of at least one address', addresses);
+    if (endpoint.addresses.length === 0) throw new FieldError(['addresses'], ADDRESSES, endpoint.addresses);
     const zone = zoneIn(named ?? topology[LABEL_ZONE]) || undefined;
     return { ...endpoint, ...defined({ zone, nodeName: node ?? topology[LABEL_HOSTNAME] }) };
   };

@@ -2,30 +2,11 @@
 import type { Lease, Namespace } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
+import { listIn, textIn } from '../project/fields.ts';
 import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
 
 /** Selects everything that the chart renders. */
 export const CHART_SELECTOR = `app.kubernetes.io/name=${EXTENSION_NAME}`;
-
-export interface Deployment extends KubernetesObject {
-  spec?: { replicas?: number; template?: { spec?: { containers?: { image?: string }[] } } };
-  status?: {
-    readyReplicas?: number;
-    updatedReplicas?: number;
-    conditions?: { type: string; status: string; message?: string }[];
-  };
-}
-
-export interface ComponentPod extends KubernetesObject {
-  spec?: { nodeName?: string };
-  status?: {
-    containerStatuses?: {
-      restartCount?: number;
-      state?: { waiting?: { reason?: string } };
-      lastState?: { terminated?: { reason?: string; exitCode?: number } };
-    }[];
-  };
-}
 
 /** What became of a slice that was written as a dry run, so that admission had to act on it. */
 export interface ProbeResult {
@@ -42,8 +23,8 @@ export interface ProbeResult {
 export interface StatusEvidence {
   readonly snapshot: ClusterSnapshot;
   /** Those of the chart, as everything that follows. */
-  readonly deployments: readonly Deployment[];
-  readonly pods: readonly ComponentPod[];
+  readonly deployments: readonly KubernetesObject[];
+  readonly pods: readonly KubernetesObject[];
   /** Of the namespaces of installations, and those that their configuration names elsewhere. */
   readonly leases: readonly Lease[];
   /** Configurations of components as their ConfigMaps have them, which nothing has checked. */
@@ -71,9 +52,9 @@ export const identityOf = ({ metadata: { namespace = 'default', name = '', label
 });
 
 /** Why a container of the Pod does not run: `CrashLoopBackOff`; empty where all do. */
-export const waitingOf = ({ status }: ComponentPod): string =>
-  (status?.containerStatuses ?? [])
-    .map(({ state }) => state?.waiting?.reason ?? '')
+export const waitingOf = (pod: KubernetesObject): string =>
+  listIn(pod, 'status.containerStatuses')
+    .map((container) => textIn(container, 'state.waiting.reason'))
     .find((reason) => reason !== '' && reason !== 'ContainerCreating') ?? '';
 
 /** Entries of configurations that belong to this project, by their names. */

@@ -1,5 +1,6 @@
 // What is wrong with an installation, the gravest first: stable code, what it says, and the remedy.
 import { COMMANDS } from '../../apis/names.ts';
+import { fieldsIn, listIn, pickTexts, textIn, wholeIn } from '../project/fields.ts';
 import { type StatusEvidence, identityOf, isUnseen, registrationsOf, waitingOf } from './evidence.ts';
 import type { ComponentStatus, InstallationStatus, WebhookStatus } from './installations.ts';
 
@@ -46,11 +47,10 @@ const componentFindings = (each: ComponentStatus, namespace: string, { deploymen
   const title = `Deployment ${namespace}/${name}`;
   const own = deployments.find(({ metadata }) => metadata?.namespace === namespace && metadata.name === name);
   // It cannot make Pods, or an upgrade has come to a standstill.
-  const problems = (own?.status?.conditions ?? []).flatMap(({ type, status, message = '' }) =>
-    (type === 'ReplicaFailure' && status === 'True') || (type === 'Progressing' && status === 'False')
-      ? `; ${message}`
-      : [],
-  );
+  const problems = listIn(own, 'status.conditions')
+    .map((condition) => pickTexts(condition, 'type', 'status', 'message'))
+    .filter(({ type, status }) => status === { ReplicaFailure: 'True', Progressing: 'False' }[type])
+    .map(({ message }) => `; ${message}`);
   const state = `${ready} of ${desired} ready, ${updated} updated${problems.join('')}`;
   return [
     ...when(desired === 0, 'ScaledToZero', `${title}: zero replicas are desired.`),
@@ -58,9 +58,10 @@ const componentFindings = (each: ComponentStatus, namespace: string, { deploymen
     ...pods.flatMap((pod) => {
       const { name: podName, ...identity } = identityOf(pod);
       const waiting = identity.namespace === namespace && identity.component === component ? waitingOf(pod) : '';
-      const [last] = (pod.status?.containerStatuses ?? []).flatMap(({ lastState }) => lastState?.terminated ?? []);
-      const ended = last === undefined ? '' : `, ended last with ${last.reason} (exit code ${last.exitCode})`;
-      return when(waiting !== '', 'ContainerNotRunning', `Pod ${namespace}/${podName}: ${waiting}${ended}.`);
+      const containers = listIn(pod, 'status.containerStatuses');
+      const last = containers.map((one) => fieldsIn(one, 'lastState.terminated')).find((one) => 'exitCode' in one);
+      const ended = last && `, ended last with ${textIn(last, 'reason')} (exit code ${wholeIn(last, 'exitCode')})`;
+      return when(waiting !== '', 'ContainerNotRunning', `Pod ${namespace}/${podName}: ${waiting}${ended ?? ''}.`);
     }),
   ];
 };

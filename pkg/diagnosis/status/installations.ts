@@ -1,11 +1,12 @@
 // Installations of the chart: which components each has, how they run, who leads, and who answers admission.
 import { type Lease, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
+import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_INSTALLATION, COMMANDS, HEARTBEAT_LEASE } from '../../apis/names.ts';
 import { byText, nameOf, sumOf } from '../../apis/values.ts';
 import { serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
-import { fieldsIn } from '../project/fields.ts';
+import { fieldsIn, listIn, textIn, wholeIn } from '../project/fields.ts';
 import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
-import { type Deployment, type StatusEvidence, identityOf, isUnseen, registrationsOf } from './evidence.ts';
+import { type StatusEvidence, identityOf, isUnseen, registrationsOf } from './evidence.ts';
 
 /** Renewals may be late by as much as a busy API server takes, and clocks differ. */
 const GRACE_SECONDS = 15;
@@ -68,26 +69,26 @@ const leaseStatus = ({ metadata, spec }: Lease, use: LeaseUse | undefined, now: 
   } as const;
 };
 
-const componentStatus = (evidence: StatusEvidence, deployment: Deployment) => {
+const componentStatus = (evidence: StatusEvidence, deployment: KubernetesObject) => {
   const { namespace, name, release, component, version } = identityOf(deployment);
-  const { spec, status } = deployment;
   const pods = evidence.pods.filter((pod) => {
     const other = identityOf(pod);
     return other.namespace === namespace && other.release === release && other.component === component;
   });
   const zones = new Map(itemsOf(evidence.snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
-  const nodes = new Set(pods.flatMap((pod) => pod.spec?.nodeName ?? []));
+  const nodes = new Set(pods.map((pod) => textIn(pod, 'spec.nodeName')).filter((node) => node !== ''));
   const used = new Set([...nodes].map((node) => zones.get(node) ?? '').filter((zone) => zone !== ''));
-  const restarts = pods.flatMap((pod) => pod.status?.containerStatuses ?? []).map((one) => one.restartCount ?? 0);
+  const containers = pods.flatMap((pod) => listIn(pod, 'status.containerStatuses'));
+  const restarts = containers.map((each) => wholeIn(each, 'restartCount') ?? 0);
   return {
     name,
     component,
     version,
-    image: spec?.template?.spec?.containers?.[0]?.image ?? '',
+    image: textIn(listIn(deployment, 'spec.template.spec.containers')[0], 'image'),
     replicas: {
-      desired: spec?.replicas ?? 1,
-      ready: status?.readyReplicas ?? 0,
-      updated: status?.updatedReplicas ?? 0,
+      desired: wholeIn(deployment, 'spec.replicas') ?? 1,
+      ready: wholeIn(deployment, 'status.readyReplicas') ?? 0,
+      updated: wholeIn(deployment, 'status.updatedReplicas') ?? 0,
     },
     /** Null where Pods could not be seen. */
     pods: isUnseen(evidence, 'pods')
@@ -98,7 +99,7 @@ const componentStatus = (evidence: StatusEvidence, deployment: Deployment) => {
 
 const installationStatus = (
   evidence: StatusEvidence,
-  deployments: readonly Deployment[],
+  deployments: readonly KubernetesObject[],
   webhooks: readonly WebhookStatus[],
 ) => {
   const { namespace, release } = identityOf(deployments[0] ?? {});

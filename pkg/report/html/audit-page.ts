@@ -57,25 +57,17 @@ const AUDIT_SCRIPT = `
     }
     shown.textContent = count + ' of ' + rows.length + (rows.length === 1 ? ' Service' : ' Services');
   };
-  filter.addEventListener('input', apply);
-  verdict.addEventListener('change', apply);
-  cause.addEventListener('change', apply);
-  const clear = () => {
-    filter.value = '';
-    verdict.value = '';
-    cause.value = '';
+  for (const each of [filter, verdict, cause]) each.addEventListener('input', apply);
+  const show = (reason, next) => {
+    filter.value = verdict.value = '';
+    cause.value = reason;
     apply();
+    next.focus();
   };
-  document.getElementById('clear').addEventListener('click', () => {
-    clear();
-    filter.focus();
-  });
+  document.getElementById('clear').addEventListener('click', () => show('', filter));
   for (const button of document.querySelectorAll('button[data-show-cause]')) {
     button.addEventListener('click', () => {
-      clear();
-      cause.value = button.dataset.showCause;
-      apply();
-      cause.focus();
+      show(button.dataset.showCause, cause);
       document.getElementById('services-title').scrollIntoView({ block: 'start' });
     });
   }
