@@ -174,6 +174,13 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
       });
     });
 
+    it('of a share that is none of its few endpoints gives back those of one that runs', async () => {
+      await run('evacuate eu-1a --for 2h --no-wait');
+      const { code, err } = await run('evacuate eu-1a --percent 75 --round down --no-wait');
+      expect(code, err).to.equal(0);
+      expect((await all()).map(({ spec }) => [spec.percent, spec.rounding])).to.deep.equal([[75, 'Down']]);
+    });
+
     it('by a second operator is refused while the first runs, and makes room for itself when that is over', async () => {
       await run('evacuate eu-1a --for 1m --reason first --no-wait');
       const second = await run('evacuate eu-1a --for 2h --no-wait --force');
