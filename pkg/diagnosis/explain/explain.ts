@@ -18,6 +18,7 @@ import {
   isAnsweredOnNodes,
   isFailing,
   meanInZoneShare,
+  placedIn,
 } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
@@ -25,7 +26,7 @@ import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
-import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
+import { type Cause, cause, firstOfEach, listed, remedyOf } from './reasons.ts';
 import { crossingCauses, nodeCauses, usedCauses, usedReport } from './used.ts';
 import { isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
@@ -104,6 +105,11 @@ const TOO_OLD =
 /** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
 const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
 
+/** gardener/gardener docs/development/high-availability.md */
+const PLACED = "Gardener's webhook for high availability keeps the Pods of this namespace";
+const PLACED_REMEDY =
+  'Nothing to do for clients of the same namespace; those of others may cross. A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.';
+
 /** Azure/AKS#2389 */
 const SPREAD_IN_ONE =
   'A topologySpreadConstraint counts only zones that have Nodes, and one zone satisfies it. For Pods in other zones run a Node in each, or let Pods wait for them with `minDomains` (Kubernetes 1.27 and newer), so that an autoscaler adds one.';
@@ -111,7 +117,8 @@ const SPREAD_IN_ONE =
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name } = facts;
-  const single = `All ready worker Nodes are in ${listed(clientZones)}.`;
+  const isPlaced = placedIn(facts.workloads) !== undefined;
+  const single = `${isPlaced ? PLACED : 'All ready worker Nodes are'} in ${listed(clientZones)}.`;
   // What is on no Node may be anywhere, as the endpoints of a control plane.
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
   const isSingle = clientZones.length === 1 && placed;
@@ -127,6 +134,11 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const sure = wanted ? [] : sticky.filter(({ stage }) => stage === 'used');
   const isKeptByGateway = facts.bypasses.some((each) => 'passes' in each && each.passes && each.keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
+  const used = usedCauses(facts);
+  // Where no setting of a Service helps, none has to be made.
+  const isDeaf =
+    facts.routes.every(({ reason }) => reason === 'HintsIgnored') &&
+    used.some(({ reason, remedy }) => reason === 'HintsIgnored' && remedy === remedyOf(reason));
   const evacuation = evacuationCauses(facts);
   const entry = localEntryCauses(facts);
   const outside = firstOfEach([...shutOut(facts), ...entryCauses(facts, wanted)]);
@@ -152,14 +164,23 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...blindCauses(facts),
     ...sure,
     ...(!wanted && (inOneZone(facts) || isKeptByGateway) ? kept : []),
-    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain ? [] : asked),
+    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain || isDeaf ? [] : asked),
     ...(wanted ? [] : kept),
     // No client of a headless Service looks at hints, whether they are there or not.
     ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
-    ...(isRouted && !isVain ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
+    ...(isRouted && !isVain ? [...used, ...nodeCauses(facts)] : []),
     ...spread,
     ...waitingCauses(facts),
-    ...(isSingle ? [cause('prerequisite', 'SingleZone', single, isVainSpread ? SPREAD_IN_ONE : undefined)] : []),
+    ...(isSingle
+      ? [
+          cause(
+            'prerequisite',
+            'SingleZone',
+            single,
+            isPlaced ? PLACED_REMEDY : isVainSpread ? SPREAD_IN_ONE : undefined,
+          ),
+        ]
+      : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
     ...outside,

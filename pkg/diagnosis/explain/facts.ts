@@ -25,6 +25,7 @@ import {
 } from '../models/lookup.ts';
 import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import type { Stated } from '../routers/types.ts';
+import { isPlacedByGardener } from '../owner.ts';
 import { type ClusterSnapshot, type FlowLoopSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { listed } from './reasons.ts';
 import type { SnapshotIndex } from './snapshot-index.ts';
@@ -69,11 +70,19 @@ const ownersOf = (index: SnapshotIndex, service: Service) => {
   return { pods, workloads, autoscalers };
 };
 
+/** Zones to which Gardener keeps them and what talks to them in their namespace: the Shoot has no failure tolerance of zones. */
+export const placedIn = (workloads: readonly Workload[]): readonly string[] | undefined =>
+  workloads.find(({ marks }) => isPlacedByGardener(marks))?.allowedZones;
+
 /** Dedicated control planes have few clients, unless endpoints show that workloads run there. */
-const clientZonesOf = ({ zones, workerZones }: SnapshotIndex, endpoints: readonly ReadyEndpoint[]): string[] => {
+const clientZonesOf = (
+  { zones, workerZones }: SnapshotIndex,
+  endpoints: readonly ReadyEndpoint[],
+  kept: readonly string[] | undefined,
+): string[] => {
   const shown = endpoints.map(({ zone }) => zone).filter((zone) => zones.has(zone));
   const all = new Set([...(workerZones.size > 0 ? workerZones : zones), ...shown]);
-  return [...all].filter((zone) => zone !== '').sort(byText);
+  return [...all].filter((zone) => zone !== '' && kept?.includes(zone) !== false).sort(byText);
 };
 
 /** Labels that slices of the Service have in the end: the controller gives them those of the Service. */
@@ -229,7 +238,9 @@ export const gatherFacts = (
       return found.map((route) => ({ ...route, family }));
     });
   const routes = routesBy(slices);
-  const clientZones = clientZonesOf(index, endpoints);
+  const owners = ownersOf(index, service);
+  const placed = placedIn(owners.workloads);
+  const clientZones = clientZonesOf(index, endpoints, placed);
   const ideal = idealSlices(slices, expected);
   // Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without.
   const planned = [strategy ?? effectiveStrategy(service)].find(isPlannedStrategy);
@@ -279,7 +290,7 @@ export const gatherFacts = (
     blind: blind.flatMap(({ evidence, possible }) => (possible || !sockets ? [] : [{ evidence, sockets }])),
     /** What meters saw go past it. */
     past,
-    ...ownersOf(index, service),
+    ...owners,
   };
 };
 

@@ -2,14 +2,13 @@
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Fields } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
-import { isPlacedByGardener } from '../owner.ts';
 import { type Fix, ask } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
-import { roomByZone, workloadTitle } from './scheduler.ts';
-import { chosenBy, hasFew, isPinned, revisesPods, runsOnFargate } from './spread.ts';
+import { revisesPods, roomByZone, workloadTitle } from './scheduler.ts';
+import { chosenBy, hasFew, inOneZone, runsOnFargate } from './spread.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
 const MATCH_LABEL_KEYS_SINCE = 27;
@@ -103,7 +102,6 @@ const whyNone = (workload: Workload, facts: Facts): string | undefined => {
   const room = roomByZone(workload, facts);
   const closed = empty.filter((zone) => !room.has(zone));
   const full = empty.filter((zone) => room.get(zone) === 0);
-  if (isPinned(workload, closed) && isPlacedByGardener(workload.marks)) return undefined;
   if (closed.length > 0)
     return `no Node of ${listed(closed)} takes Pods of ${who}: give them a toleration or another nodeSelector, or add Nodes that take them`;
   if (full.length > 0) return `no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`;
@@ -114,7 +112,7 @@ const whyNone = (workload: Workload, facts: Facts): string | undefined => {
   const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
   if (constraint?.whenUnsatisfiable === 'DoNotSchedule' || workload.drawn !== undefined) return undefined;
   if (replicas < clientZones.length && scalerOf(workload, facts) === undefined)
-    return `the scheduler usually puts new Pods where fewest are, and nothing makes it: kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`;
+    return `the scheduler usually puts new Pods where fewest are, and nothing makes it: ${inOneZone(facts) ? 'delete one of them, or ' : ''}kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`;
   return kind === 'Deployment' && !atLeast(version, MATCH_LABEL_KEYS_SINCE)
     ? `a topologySpreadConstraint on ${LABEL_ZONE} in ${who}; up to Kubernetes 1.26 it counts old Pods too while a roll-out is under way: look again after it`
     : undefined;

@@ -109,8 +109,7 @@ export const blindCauses = ({ blind, name }: Facts): Cause[] =>
   });
 
 // kubernetes/kubernetes#121590; mh takes ports into account (#115527).
-const SCHEDULER_REMEDY =
-  'Use another scheduler of IPVS: `rr` (the default), `lc`, or with kube-proxy from 1.27 on `mh`.';
+const SCHEDULER_REMEDY = 'Use another scheduler of IPVS: `rr` (the default), or with kube-proxy from 1.27 on `mh`.';
 /** kube-router pkg/controllers/proxy; dh hashes the cluster IP, of which there is one. */
 const SCHEDULER = 'kube-router.io/service.scheduler';
 
@@ -162,7 +161,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [] } = service.spec ?? {};
   if (endpoints.length < 2) return [];
   const hashing = itemsOf(snapshot.routers).find(
-    ({ settings }) => settings['mode'] === 'ipvs' && settings['ipvs.scheduler'] === 'sh',
+    ({ settings }) => settings['mode'] === 'ipvs' && /^(?:sh|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
   );
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const [reused] = ports.flatMap((own) => {
@@ -185,7 +184,13 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const runs = (plane: RouterName): boolean => answers.some(({ router }) => router === plane);
   const hashed = (what: string, by: 'of' | 'to') =>
     sticky(`${what}: all connections ${by} one address go to one endpoint.`, SCHEDULER_REMEDY);
-  if (hashing !== undefined && runs('kube-proxy')) return hashed(`${objectTitle(hashing)} has ipvs.scheduler sh`, 'of');
+  if (hashing !== undefined && runs('kube-proxy')) {
+    const by = hashing.settings['ipvs.scheduler'] ?? '';
+    const what = `${objectTitle(hashing)} has ipvs.scheduler ${by}`;
+    // kubernetes/kubernetes#79213
+    const apart = `${what}: each Node counts its own connections only, and few long ones of many Nodes may meet on one endpoint.`;
+    return by === 'sh' ? hashed(what, 'of') : sticky(apart, SCHEDULER_REMEDY);
+  }
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
   // What goes around the cluster IP may balance requests, unless it passes connections on.

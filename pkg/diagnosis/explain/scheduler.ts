@@ -21,6 +21,10 @@ export const zoneConstraint = ({ spread }: Workload) => {
   return own.find(({ selectsOwn }) => selectsOwn) ?? own[0];
 };
 
+/** A single Pod would count itself alone, where its constraint is one over several workloads. */
+export const revisesPods = (workload: Workload): boolean =>
+  workload.kind === 'Deployment' && (workload.replicas > 1 || zoneConstraint(workload) === undefined);
+
 /** Its Pods are kept apart by zone only where that is easy. */
 export const prefersApart = ({ zoneAntiAffinity, apart = [] }: Workload): boolean =>
   zoneAntiAffinity && !apart.includes(LABEL_ZONE);
@@ -128,6 +132,11 @@ export const waitingCauses = (facts: Facts): Cause[] => {
   const { text, remedy } = waitingFor(facts) ?? {};
   return text === undefined ? [] : [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)];
 };
+
+export const rollingText = (workload: Workload): string =>
+  workload.updatedReplicas === undefined
+    ? ''
+    : ` A roll-out of ${workloadTitle(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done; with \`maxUnavailable: 0\` no Pod goes before another is ready.`;
 
 /** Pods by zone. */
 export type Zones = ReadonlyMap<string, number>;

@@ -5,7 +5,6 @@ import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { markOf } from '../../evacuation/slice.ts';
-import { isPlacedByGardener } from '../owner.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
@@ -15,6 +14,8 @@ import {
   barrier,
   drawnText,
   prefersApart,
+  revisesPods,
+  rollingText,
   waitingFor,
   waitingText,
   workloadTitle,
@@ -112,11 +113,6 @@ export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly strin
   return `${spreadBy(workload)} counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
 };
 
-const rollingText = (workload: Workload): string =>
-  workload.updatedReplicas === undefined
-    ? ''
-    : ` A roll-out of ${workloadTitle(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done; with \`maxUnavailable: 0\` no Pod goes before another is ready.`;
-
 /** kubernetes/kubernetes#82494 */
 const UNREADY = [
   'not ready',
@@ -151,19 +147,11 @@ const BARRED_REMEDY =
 const KARPENTER_REMEDY =
   'Karpenter adds Nodes in a zone where Pods that wait ask for it: give the Pods a topologySpreadConstraint on `topology.kubernetes.io/zone` with `whenUnsatisfiable: DoNotSchedule` and `minDomains` (Kubernetes 1.27 and newer) as many as zones, or they fit where Nodes are; NodePool and subnets have to allow these zones.';
 
-/** gardener/gardener docs/development/high-availability.md */
-const PLACED_REMEDY =
-  "Nothing to do for clients of the same namespace: Gardener's webhook for high availability keeps them to the same zone. A control plane has Pods in others with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.";
-
 export const PINNED_REMEDY =
   'Where that is meant, let its clients, and a load balancer, keep to these zones; else allow Nodes of the others and run a Pod in each.';
 
 export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
   zones.some((zone) => allowedZones?.includes(zone) === false);
-
-/** A single Pod would count itself alone, where its constraint is one over several workloads. */
-export const revisesPods = (workload: Workload): boolean =>
-  workload.kind === 'Deployment' && (workload.replicas > 1 || zoneConstraint(workload) === undefined);
 
 const BY_REVISION =
   ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).';
@@ -175,9 +163,9 @@ const SHRUNK = ', and scaling down by its HorizontalPodAutoscaler looks at no zo
 
 /** Where a constraint is no remedy; undefined: what the code says. */
 export const placedRemedy = (workload: Workload, zones: readonly string[], facts: Facts): string | undefined => {
-  if (isPinned(workload, zones)) return isPlacedByGardener(workload.marks) ? PLACED_REMEDY : PINNED_REMEDY;
+  if (isPinned(workload, zones)) return PINNED_REMEDY;
   if (zoneConstraint(workload)?.selectsOwn === false) return remedyOf('SpreadSelectsNothing');
-  if (hasFew(facts)) return undefined;
+  if (hasFew(facts)) return zoneConstraint(workload) && remedyOf('SingleEndpoint');
   if (drawnText(workload) !== '') return `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`;
   if (workload.volumes === true)
     return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
@@ -274,7 +262,9 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}`).join('') || unseenMaker(facts);
   const rolling = workloads.map(rollingText).join('');
   const isTogether = counts.size === 1 && only.zone !== '';
-  const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are in ${only.zone}. ` : '';
+  const isOnOne = only.nodeName !== '' && endpoints.every(({ nodeName }) => nodeName === only.nodeName);
+  const host = isOnOne ? ` on ${only.nodeName}` : '';
+  const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are${host} in ${only.zone}. ` : '';
   const none = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
   const { text = '', remedy, everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
