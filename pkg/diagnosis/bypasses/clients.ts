@@ -44,13 +44,6 @@ const ISTIO_ENVOY = { image: ISTIO, since: ISTIO_SINCE, byRule: 'DestinationRule
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
 const ALB = 'with target type ip the load balancer sends to Pods, by default across zones';
-const AWS_ALB: Client = {
-  decides: ALB,
-  setting:
-    '`load_balancing.cross_zone.enabled=false` in the annotation `alb.ingress.kubernetes.io/target-group-attributes` of the Ingress, with a Pod in every zone',
-  kept: /^alb\.ingress\.kubernetes\.io\/target-group-attributes=.*load_balancing\.cross_zone\.enabled=false/,
-  source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; #913',
-};
 
 /** An annotation that sends an Ingress, or what goes to the Service, to the cluster IP. */
 const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesClusterIp: string, or = '') => ({
@@ -131,9 +124,13 @@ export const CLIENTS = clients({
   },
   'nginx-gateway': { decides: 'it sends to Pods, without zones', source: 'nginx/nginx-gateway-fabric#5616' },
   haproxy: { source: 'haproxytech/kubernetes-ingress: no setting found' },
-  'aws-alb': AWS_ALB,
-  // Target type ip is its default: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc
-  'aws-alb/auto': AWS_ALB,
+  'aws-alb': {
+    decides: ALB,
+    setting:
+      '`load_balancing.cross_zone.enabled=false` in the annotation `alb.ingress.kubernetes.io/target-group-attributes` of the Ingress, with a Pod in every zone',
+    kept: /^alb\.ingress\.kubernetes\.io\/target-group-attributes=.*load_balancing\.cross_zone\.enabled=false/,
+    source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; #913',
+  },
   'aws-alb/gateway': {
     decides: ALB,
     setting: '`load_balancing.cross_zone.enabled=false` in a TargetGroupConfiguration, with a Pod in every zone',

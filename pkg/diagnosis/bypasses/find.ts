@@ -117,13 +117,15 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
   return entry.client ?? byController(entry, index);
 };
 
-const ALB_TARGETS = 'alb.ingress.kubernetes.io/target-type';
+/** Default of EKS Auto Mode: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc */
+const albTargets = (entry: EntryObject, index: BypassIndex): string =>
+  entry.annotations['alb.ingress.kubernetes.io/target-type'] ??
+  (controllerOf(entry, index)?.startsWith('eks.') === true ? 'ip' : 'instance');
 
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
-const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service): boolean =>
+const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean =>
   (client === 'aws-ip-targets' && entry.settings['targetType'] !== 'ip') ||
-  (client === 'aws-alb' && entry.annotations[ALB_TARGETS] !== 'ip') ||
-  (client === 'aws-alb/auto' && entry.annotations[ALB_TARGETS] === 'instance') ||
+  (client === 'aws-alb' && albTargets(entry, index) !== 'ip') ||
   (client === 'gke-neg' &&
     entry.kind === 'Ingress' &&
     !/"ingress":\s*true/.test(service.metadata?.annotations?.['cloud.google.com/neg'] ?? ''));
@@ -150,7 +152,7 @@ const KEEPS =
 export const nodePortEntries = (service: Service, index: BypassIndex) =>
   (index.byService.get(keyOfService(service)) ?? []).flatMap(({ entry }) => {
     const client = clientOf(entry, index);
-    if (client === undefined || !takesNodePorts(client, entry, service)) return [];
+    if (client === undefined || !takesNodePorts(client, entry, service, index)) return [];
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
       CLIENTS[client];
     const toPods = client.startsWith('aws-') ? KEEPS : '';
@@ -166,10 +168,10 @@ const PROVIDERS: Partial<Record<ClientName, string>> = {
   'traefik/gateway': 'kubernetesgateway',
 };
 
-const passesProxy = (client: ClientName, entry: EntryObject, service: Service, steering: string): boolean => {
-  if (takesNodePorts(client, entry, service)) return true;
+const passesProxy = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean => {
+  if (takesNodePorts(client, entry, service, index)) return true;
   const provider = PROVIDERS[client] ?? '-';
-  if (entry.settings['nativeLB'] === undefined && steering.includes(`${provider}.nativelb`)) return true;
+  if (entry.settings['nativeLB'] === undefined && index.steering.includes(`${provider}.nativelb`)) return true;
   const { usesClusterIp = '', setting = '' }: Client = CLIENTS[client];
   // traefik/traefik#9885
   const ofEntry = setting.includes('annotate service') ? {} : entry.annotations;
@@ -179,7 +181,7 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service, s
 const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
   (index.byService.get(key) ?? []).flatMap(({ entry }) => {
     const client = clientOf(entry, index);
-    if (client === undefined || passesProxy(client, entry, service, index.steering)) return [];
+    if (client === undefined || passesProxy(client, entry, service, index)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
     const isInside = entry.settings['outside'] === undefined;

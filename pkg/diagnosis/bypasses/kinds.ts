@@ -68,8 +68,7 @@ export const CONTROLLERS: readonly (readonly [controller: RegExp, client: Client
   [/^(?:ingress-controllers\.)?konghq\.com\//, 'kong', /^kong$/],
   // GKE has no IngressClass objects.
   [/^k8s\.io\/ingress-gce|^networking\.gke\.io\//, 'gke-neg', /^gce(?:-internal)?$/],
-  [/^ingress\.k8s\.aws\/alb/, 'aws-alb', /^alb$/],
-  [/^eks\.amazonaws\.com\/alb/, 'aws-alb/auto'],
+  [/^(?:ingress\.k8s\.aws|eks\.amazonaws\.com)\/alb/, 'aws-alb', /^alb$/],
   [/^gateway\.k8s\.aws\//, 'aws-alb/gateway'],
   [/^application-networking\.k8s\.aws\//, 'vpc-lattice'],
   [/^azure\/application-gateway|^alb\.networking\.azure\.io\//, 'azure-application-gateway', /^azure[-/]app/],

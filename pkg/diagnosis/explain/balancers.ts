@@ -23,6 +23,10 @@ export interface Kind {
   readonly evenly?: string;
   /** Name of its DaemonSet, which has to run where traffic is to enter. */
   readonly daemonSet?: RegExp;
+  /** It leaves out Nodes that no load balancer is to use, though it announces; and what has it use them. */
+  readonly leavesOut?: string;
+  /** Under the policy Local: in these versions it announces nothing whose traffic the Envoy of Cilium takes, which no Node of the endpoint shows. */
+  readonly silentIn?: RegExp;
 }
 
 /** A kind of load balancer, and what it does where it is not known in which of its modes it runs. */
@@ -45,7 +49,6 @@ const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-loa
 const TO_PODS = 'send to Pods (target type IP)';
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
-const OCTAVIA_ZONE = '`loadbalancer.openstack.org/availability-zone` puts it there as well.';
 const BY_SELECTORS =
   'announce where `nodeSelectors` of an L2Advertisement for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
@@ -53,7 +56,8 @@ const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
 /** By its health checks under the policy Local. */
-const anyNode = (who: string, more = '') => ({
+const anyNode = (shown: RegExp, who: string, more = '') => ({
+  shown,
   enters: `through any Node that ${who} picks`,
   remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
 });
@@ -89,11 +93,13 @@ const CILIUM_L2: Kind = {
   ...oneNode('Cilium L2 announcements', 'announce where a CiliumL2AnnouncementPolicy for each says so'),
   blind: `Before Cilium 1.20.2 the Node that announces need not have a Pod (cilium/cilium#27800). ${ANYWHERE}`,
   blindIn: /^1\.(?:1\d|20\.[01]$)/,
+  silentIn: /^1\.2(?:0\.[2-9]|[1-9])/, // cilium/cilium#46399
 };
 const CILIUM_BGP: Kind = {
   ...overBgp('BGP of Cilium'),
   blind: `Cilium before 1.14 announces from Nodes without a Pod (cilium/cilium#23035), and 1.19 was seen to (#44803, open). ${ANYWHERE}`,
   blindIn: /^1\.(?:1[0-3]|19)\./,
+  silentIn: /^1\.1[0-8]\./, // cilium/cilium#36816, #42386
 };
 
 export const NODE_PORT: Kind = {
@@ -127,6 +133,8 @@ const FAMILIES: readonly Family[] = [
     shown: /^metallb\.(?:universe\.tf|io)\//,
     namespace: 'metallb-system',
     daemonSet: /^(?:.*metallb-)?speaker$/,
+    // From 0.14 on: metallb/metallb#2274
+    leavesOut: ' MetalLB announces from them all the same with `speaker.ignoreExcludeLB: true` of its chart.',
     ...eitherWay('MetalLB', 'layer 2', ['L2Advertisement', 'BGPAdvertisement'], BY_SELECTORS),
   },
   {
@@ -149,8 +157,11 @@ const FAMILIES: readonly Family[] = [
     enters: 'through the Node whose address the client picks (ServiceLB of k3s)',
   },
   {
-    shown: /^loadbalancer\.openstack\.org\//,
-    ...anyNode('Octavia', `${selects('loadbalancer.openstack.org/node-selector')} ${OCTAVIA_ZONE}`),
+    ...anyNode(
+      /^loadbalancer\.openstack\.org\//,
+      'Octavia',
+      `${selects('loadbalancer.openstack.org/node-selector')} \`loadbalancer.openstack.org/availability-zone\` puts it there as well.`,
+    ),
     blind: `Octavia leaves such Nodes out with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
   },
   {
@@ -184,30 +195,33 @@ const FAMILIES: readonly Family[] = [
       },
     },
   },
-  {
-    shown: /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\//,
-    ...anyNode('the load balancer of Azure'),
-  },
-  {
-    // hcloud-cloud-controller-manager#247
-    shown: /^load-balancer\.hetzner\.cloud\/|^(?:instance|csi)\.hetzner\.cloud\//,
-    ...anyNode('the load balancer of Hetzner', selects('load-balancer.hetzner.cloud/node-selector')),
-  },
-  {
-    // oci-cloud-controller-manager#145
-    shown:
-      /^oci(?:-network-load-balancer)?\.oraclecloud\.com\/|^service\.beta\.kubernetes\.io\/oci-load-balancer-|^oci\.oraclecloud\.com\//,
-    ...anyNode('the load balancer of Oracle', selects('oci.oraclecloud.com/node-label-selector')),
-  },
-  {
-    // digitalocean-cloud-controller-manager#222, scaleway-cloud-controller-manager#62
-    shown:
-      /^service\.beta\.kubernetes\.io\/(?:do|scw|linode|alibaba-cloud)-load-?balancer-|^doks\.digitalocean\.com\/|^k8s\.scaleway\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\//,
-    ...anyNode(
-      'the load balancer of the cloud',
-      ' That of Scaleway stands in the zone that `service.beta.kubernetes.io/scw-loadbalancer-zone` names.',
-    ),
-  },
+  anyNode(
+    /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\//,
+    'the load balancer of Azure',
+  ),
+  // hcloud-cloud-controller-manager#247
+  anyNode(
+    /^load-balancer\.hetzner\.cloud\/|^(?:instance|csi)\.hetzner\.cloud\//,
+    'the load balancer of Hetzner',
+    selects('load-balancer.hetzner.cloud/node-selector'),
+  ),
+  // oci-cloud-controller-manager#145
+  anyNode(
+    /^oci(?:-network-load-balancer)?\.oraclecloud\.com\/|^service\.beta\.kubernetes\.io\/oci-load-balancer-/,
+    'the load balancer of Oracle',
+    selects('oci.oraclecloud.com/node-label-selector'),
+  ),
+  // scaleway-cloud-controller-manager#62
+  anyNode(
+    /^service\.beta\.kubernetes\.io\/scw-loadbalancer-|^k8s\.scaleway\.com\//,
+    'the load balancer of Scaleway',
+    ' It stands in the zone that `service.beta.kubernetes.io/scw-loadbalancer-zone` names.',
+  ),
+  // digitalocean-cloud-controller-manager#222
+  anyNode(
+    /^service\.beta\.kubernetes\.io\/(?:do|linode|alibaba-cloud)-load-?balancer-|^doks\.digitalocean\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\//,
+    'the load balancer of the cloud',
+  ),
   {
     // cilium/cilium Documentation/network/node-ipam.rst
     shown: /^io\.cilium\/node$/,
@@ -215,6 +229,8 @@ const FAMILIES: readonly Family[] = [
     remedy:
       '`externalTrafficPolicy: Local` has Node IPAM give it the addresses of Nodes with one of its Pods alone, where traffic then stays; under `Cluster` it has those of all Nodes, or of what `io.cilium.nodeipam/match-node-labels` selects.',
     announced: 'all',
+    leavesOut: '',
+    silentIn: /^/,
   },
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
   { shown: /^io\.cilium\/l2-announcer$/, ...CILIUM_L2 },
@@ -280,8 +296,12 @@ export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: r
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
   const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
-  const { blind, blindIn, ...kind }: Kind = { ...defined({ daemonSet: family.daemonSet }), ...(mode?.[1] ?? family) };
+  const { daemonSet, leavesOut }: Kind = family;
+  const { blind, blindIn, silentIn, ...kind }: Kind = {
+    ...defined({ daemonSet, leavesOut }),
+    ...(mode?.[1] ?? family),
+  };
   const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
   const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
-  return isBlind && blind !== undefined ? { ...kind, blind } : kind;
+  return { ...kind, ...(isBlind && defined({ blind })), ...(silentIn?.test(version) === true && { silentIn }) };
 };

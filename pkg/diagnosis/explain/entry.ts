@@ -41,8 +41,6 @@ const nodesByAnnotation = ({ metadata }: Service) =>
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
 
-const isOfCloud = ({ client }: Facts['bypasses'][number]): boolean => ['aws-alb', 'gke-neg'].includes(client);
-
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts) => {
   const { service, nodes, endpoints, index, snapshot } = facts;
@@ -69,10 +67,10 @@ export const entryOf = (facts: Facts) => {
           ? own.map(({ nodeName }) => nodeName)
           : nodes.filter((node) => selectsNode(set, node)).map(nameOf);
       });
-    // Of those that announce MetalLB (from 0.14) and Node IPAM look at the label, and clients look at none (metallb/metallb#2274).
+    // Clients look at no label.
     const heeds =
       (type === 'LoadBalancer' || ports.length > 0) &&
-      (kind.announced === undefined || /MetalLB|Node IPAM/.test(kind.enters)) &&
+      (kind.announced === undefined || kind.leavesOut !== undefined) &&
       !index.bypasses.daemonSets.some(({ containers }) =>
         containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true'),
       );
@@ -98,17 +96,17 @@ export const entryOf = (facts: Facts) => {
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
     return { ...kind, policy, enters, takers, isStranded: isStranded || isClosed, ...(isBlind && { blind }) };
   };
+  const around = new Set<string>(facts.bypasses.map(({ client }) => client));
   // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.
-  if (type === 'NodePort' && ports.length === 0 && facts.bypasses.some(isOfCloud)) return undefined;
+  if (type === 'NodePort' && ports.length === 0 && (around.has('aws-alb') || around.has('gke-neg'))) return undefined;
   if (type === 'NodePort') return at(ports[0] ?? (exposureOf(service, PUBLISHED) ? PUBLISHED : NODE_PORT));
   if (type !== 'LoadBalancer' && exposureOf(service) !== undefined) return at(TAILNET);
   if (type !== 'LoadBalancer')
     return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
-  return facts.bypasses.some(({ client }) => client === 'aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
+  return around.has('aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
 };
 
 const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet), or set \`externalTrafficPolicy: Cluster\`.`;
-const UNHEEDED = ' MetalLB announces from them all the same with `speaker.ignoreExcludeLB: true` of its chart.';
 const ENVOY_REMEDY =
   'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.';
 const LEFT_OUT =
@@ -139,10 +137,10 @@ const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly }: Kind): C
 
 /** Where traffic from outside may enter no Node, and under `externalTrafficPolicy: Local` what of it finds no Pod. */
 export const localEntryCauses = (facts: Facts): Cause[] => {
-  const { name, endpoints, nodes, index } = facts;
+  const { name, endpoints, nodes } = facts;
   const entry = entryOf(facts);
   if (entry === undefined || endpoints.length === 0) return [];
-  const { policy, takers, isStranded, blind, announced, reach } = entry;
+  const { policy, takers, isStranded, blind, announced, reach, leavesOut, silentIn } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const fails = (evidence: string, remedy: string): Cause[] => [
@@ -153,18 +151,16 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
       remedy,
     ),
   ];
-  if (endpoints[0]?.address === PLACEHOLDER) {
-    // cilium/cilium#36816, #42386, Documentation/network/node-ipam.rst
-    const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
-    const isOld = /Node IPAM|BGP of Cilium.* 1\.1[0-8]\./.test(`${entry.enters} ${version}`);
-    return isOld ? fails("; its endpoint stands for Cilium's Envoy on no Node: none announces it.", ENVOY_REMEDY) : [];
-  }
+  if (endpoints[0]?.address === PLACEHOLDER)
+    return silentIn
+      ? fails("; its endpoint stands for Cilium's Envoy on no Node: none announces it.", ENVOY_REMEDY)
+      : [];
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
     const where = listed(endpoints.map(({ nodeName }) => nodeName));
     const isLabelled = nodes.every(({ metadata }) => metadata?.labels?.[EXCLUDED] !== undefined);
     const why = isLabelled ? `as all have the label \`${EXCLUDED}\`` : 'by labels of Nodes and what announces it';
-    const more = isLabelled && entry.enters.includes('MetalLB') ? UNHEEDED : '';
+    const more = isLabelled ? (leavesOut ?? '') : '';
     return fails(
       `, and ${who} may take its traffic from outside, ${why}; its endpoints are on ${where}.`,
       `${STRANDED_REMEDY}${more}`,

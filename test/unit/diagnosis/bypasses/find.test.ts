@@ -362,7 +362,7 @@ const CASES: readonly Case[] = [
   ['a headless Service for the same Pods', [headless('web-0', SELECTOR)], ['headless-twin']],
   ['a proxy to a database', [running('pgbouncer:1', 'exporter:2')], ['members']],
   ['queues, each with a leader', [running('rabbitmq:4.1')], ['members']],
-  ['a ring, without a headless Service', [running('grafana/mimir-ingester:1')], []],
+  ['a ring, without a headless Service', [running('grafana/mimir-ingester:1')], ['members']],
   ['an application with such a sidecar', [running('own/web:1', 'pgbouncer:1', 'exporter:2')], []],
   ['a headless Service for other Pods', [headless('web-0', { app: 'db' })], []],
   ['an Istio sidecar', [pod('istio-proxy')], ['istio']],
