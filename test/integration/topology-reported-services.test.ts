@@ -356,20 +356,27 @@ const ROWS: readonly Row[] = [
   [
     'https://github.com/JiRaska/open-bank-oss/issues/627',
     {
-      spec: { ...CLOSE, selector: { cluster: 'pg', role: 'primary' } },
-      endpoints: ['a:a'],
-      extra: ['primary', 'replica', 'replica'].map((role, index) => ({
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { namespace: 'shop', name: `pg-${index}`, labels: { cluster: 'pg', role } },
-        spec: { nodeName: `node-${index}` },
-      })),
+      spec: { selector: { cluster: 'pg', role: 'primary' } },
+      endpoints: ['a'],
+      extra: [
+        ...['primary', 'replica', 'replica'].map((role, index) => ({
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { namespace: 'shop', name: `pg-${index}`, labels: { cluster: 'pg', role } },
+          spec: { nodeName: `node-${index}` },
+        })),
+        {
+          ...OTHER,
+          metadata: { namespace: 'shop', name: 'ro' },
+          spec: { selector: { cluster: 'pg', role: 'replica' } },
+        },
+      ],
     },
-    'Ineffective',
+    'NotWanted',
     'SingleEndpoint',
-    /^✗ ineffective: 33 %/,
-    /picks it among others by the label role\. .*More replicas give the Service no endpoint/,
-    /--replicas|topologySpreadConstraint|replicas,/,
+    /^✗ not wanted: .*33 %/,
+    /picks it among others by the label role\. .*More replicas give the Service no endpoint .*\(shop\/ro\)/,
+    /--replicas|topologySpreadConstraint|replicas,|NotRequested/,
   ],
   [
     'https://github.com/rook/rook/pull/11407',

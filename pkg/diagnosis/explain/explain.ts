@@ -7,7 +7,7 @@ import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
-import { inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
+import { chosenBy, inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, stickyCauses } from './load.ts';
 import { entryCauses, entryOf, isGateway, localEntryCauses, shutOut } from './entry.ts';
@@ -123,8 +123,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
   const isSingle = clientZones.length === 1 && placed;
   const isVainSpread = facts.workloads.some((workload) => zoneConstraint(workload) !== undefined);
-  // In one zone nothing has to be asked for.
-  const isVain = isSingle && !wanted;
+  // In one zone nothing has to be asked for, nor of the one Pod that an election picks.
+  const isAlone = facts.families.every(({ endpoints }) => endpoints.length < 2);
+  const isVain = !wanted && (isSingle || (isAlone && chosenBy(facts) !== ''));
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
   // Clients that are seen keep the endpoint that they have.
@@ -158,7 +159,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(isRouted ? [] : sure),
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
-    ...(facts.families.every(({ endpoints }) => endpoints.length < 2) ? spread : []),
+    ...(isAlone ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...(inOneZone(facts) ? spread : []),
     ...blindCauses(facts),
@@ -194,11 +195,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // Who waits is part of why Pods are not spread, and the annotation is what nothing asks by.
   const unsaid = new Set([has('PodsNotSpread') && 'PodsWaiting', has('NotRequested') && 'ProxyNeedsAnnotation']);
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
-  const tooOld = said.filter(({ reason }) => isTooOld(reason, facts));
-  return said.flatMap((each) => {
-    if (!tooOld.includes(each)) return [each];
-    return each === tooOld[0] ? [{ ...each, remedy: TOO_OLD }] : [];
-  });
+  const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
+  const once = said.filter((each) => !again.includes(each));
+  return once.map((each) => (each === first ? { ...each, remedy: TOO_OLD } : each));
 };
 
 export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>

@@ -130,6 +130,11 @@ const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
     /^(?:tcp-)?fluent|^(?:forward|24224|24240)$/,
     'Have Fluent Bit end connections after so many uses: `net.keepalive_max_recycle` (`network.keepaliveMaxRecycle` of the logging operator). Until then a restart of the agents makes them choose anew.',
   ],
+  // elastic/beats#661, #39127
+  [
+    /^(?:tcp-)?beats$|^5044$/,
+    "Set `ttl` of Filebeat's output.logstash, with `pipelining: 0` (without that it does nothing), or name each Pod as a host, with `loadbalance`.",
+  ],
   // ClickHouse/ClickHouse#29617
   [
     /^(?:zk|zookeeper|2181)$/,

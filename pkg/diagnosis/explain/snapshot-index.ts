@@ -5,7 +5,8 @@ import { byText, nameOf } from '../../apis/values.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { MISSES_LATE_ZONE, isControlPlane, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex } from '../bypasses/find.ts';
-import { controlPlaneVersion, noZonesOf, serviceRefOf, slicesByService } from '../models/lookup.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import { controlPlaneVersion, keyOfService, noZonesOf, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { routersOf } from '../routers/routers.ts';
@@ -20,6 +21,16 @@ const byNamespace = <T extends { readonly namespace: string }>(items: readonly T
 const milliCpuOf = ({ status }: Node): number | undefined => {
   const allocatable = nanoOf(status?.allocatable?.['cpu']);
   return allocatable === undefined ? undefined : milliFromNano(allocatable);
+};
+
+/** Services of its Pods that have another value of this label, as those of replicas beside that of a primary. */
+export const servicesBeside = (snapshot: ClusterSnapshot, service: Service, label: string): string[] => {
+  const { [label]: value, ...matchLabels } = service.spec?.selector ?? {};
+  const isBeside = ({ metadata, spec: { selector = {} } = {} }: Service): boolean =>
+    metadata?.namespace === service.metadata?.namespace &&
+    (selector[label] ?? value) !== value &&
+    matchesSelector({ matchLabels }, selector);
+  return itemsOf(snapshot.services).filter(isBeside).map(keyOfService);
 };
 
 /** `stated`: what counts more than objects. */

@@ -9,6 +9,7 @@ import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
+import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import {
   barrier,
@@ -179,7 +180,7 @@ export const placedRemedy = (workload: Workload, zones: readonly string[], facts
 };
 
 const LEADER_REMEDY =
-  'More replicas give the Service no endpoint as long as one Pod has that label (a leader, or one member): let clients that may read elsewhere use a Service of the other Pods.';
+  'More replicas give the Service no endpoint as long as one Pod has that label (a leader, or one member): let clients that may read elsewhere use a Service of the other Pods';
 
 const ROLE_REMEDY =
   'What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them: both are set where the operator takes replicas and constraints.';
@@ -254,9 +255,13 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const them = endpoints.length === 1 ? 'it' : 'them';
   const chosen = role === '' ? '' : ` Its selector picks ${them} among others by the label ${role}${who}.`;
   if (endpoints.length === 1) {
+    const beside = servicesBeside(facts.snapshot, facts.service, role);
+    const others = beside.length === 0 ? '' : ` (${listed(beside)})`;
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
-    return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}`, chosen === '' ? undefined : LEADER_REMEDY)];
+    return [
+      cause(stage, 'SingleEndpoint', `${evidence}${chosen}`, role === '' ? undefined : `${LEADER_REMEDY}${others}.`),
+    ];
   }
   if (empty.length === 0) return [];
   const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}`).join('') || unseenMaker(facts);
