@@ -194,10 +194,10 @@ const byAddOnManager: By = ({ labels, version, about }) => {
 };
 
 /** docs.k3s.io/installation/packaged-components */
-const byK3s: By = ({ annotations }) => {
+const byK3s: By = ({ annotations, about }) => {
   if (annotations['objectset.rio.cattle.io/owner-gvk']?.startsWith('k3s.cattle.io/') !== true) return undefined;
   const addOn = annotations['objectset.rio.cattle.io/owner-name'] ?? '';
-  return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there`;
+  return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there${addOn === 'coredns' && about !== 'service' ? ' (releases since 1.30.14, 1.31.10, 1.32.6 and 1.33.2 prefer to spread it over zones: k3s-io/k3s#12433)' : ''}`;
 };
 
 /** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */

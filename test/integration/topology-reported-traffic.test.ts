@@ -943,8 +943,8 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/knative/serving/issues/14615',
     members('x/serving/cmd/activator'),
-    MEMBERS,
-    /of Revisions, not here/,
+    around('members'),
+    /hardly anything uses this cluster IP/,
   ],
   [
     'https://github.com/skupperproject/skupper/issues/581',

@@ -196,10 +196,9 @@ export const CLIENTS = clients({
   },
   'calico-typha': { decides: 'calico-node connects to its Pods', source: 'projectcalico/calico typha/pkg/discovery' },
   gateway: unknownOf('GatewayClass', 'spec.controllerName'),
-  // Headless Services with the same selector (grafana/loki#19558, strimzi-kafka-operator#6610).
   'headless-twin': {
     decides: 'clients that take addresses of the same Pods from it connect to Pods, whatever hints say',
-    source: 'Kubernetes documentation "Headless Services"',
+    source: 'Kubernetes documentation "Headless Services"; grafana/loki#19558, strimzi-kafka-operator#6610',
   },
   'aws-ip-targets': {
     decides: 'the load balancer sends to Pods; an NLB keeps to zones unless cross-zone is on, an ALB does not',
@@ -229,7 +228,12 @@ export const CLIENTS = clients({
     source: 'spring-cloud/spring-cloud-netflix#2630, #4181; Netflix/eureka#988; apache/dubbo#13734',
   },
   members: { decides: 'its clients learn addresses of members and connect to those', source: "the clients' protocols" },
-  knative: { decides: 'its proxies choose, and its Endpoints have no zones', source: 'knative/serving#13581' },
+  knative: { decides: 'its activator and gateways choose Pods, without zones', source: 'knative/serving#13581' },
+  'keda-interceptor': {
+    decides: "KEDA's HTTP interceptor sends requests to ready Pods of any zone (from 0.16 on)",
+    setting: '`KEDA_HTTP_DIRECT_POD_ROUTING=false` (chart: interceptor.extraEnvs) sends them to the cluster IP',
+    source: 'kedacore/http-add-on#1585; kedacore/keda-docs#1832',
+  },
   'cilium-clustermesh': {
     decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',

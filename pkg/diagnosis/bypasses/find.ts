@@ -108,7 +108,8 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
 };
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
-  if (/^(?:DestinationRule|HTTPScaledObject|Backend\w+Policy|MeshLoadBalancing)/.test(entry.kind)) return undefined;
+  if (/^(?:DestinationRule|HTTPScaledObject|InterceptorRoute|Backend\w+Policy|MeshLoadBalancing)/.test(entry.kind))
+    return undefined;
   if (entry.settings['nativeLB'] === 'true') return undefined;
   // By default a Mapping goes to the name of the Service.
   if (entry.kind === 'Mapping' && /^$|service/.test(entry.settings['resolver'] ?? index.resolver)) return undefined;

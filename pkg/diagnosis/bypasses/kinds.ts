@@ -48,6 +48,7 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['getambassador.io/v3alpha1', 'Mapping', 'anywhere', 'emissary'],
   ['getambassador.io/v3alpha1', 'Module', 'anywhere'],
   ['http.keda.sh/v1alpha1', 'HTTPScaledObject', 'beside'],
+  ['http.keda.sh/v1beta1', 'InterceptorRoute', 'beside'],
   ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['apiregistration.k8s.io/v1', 'APIService', 'cluster', 'kube-apiserver'],
@@ -93,7 +94,7 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['service.beta.kubernetes.io/aws-load-balancer-type', /^nlb-ip$/, 'aws-ip-targets'],
   // `ingress: true` stands on every Service of a GKE cluster and does nothing without an Ingress, which is found by itself.
   ['cloud.google.com/neg', /exposed_ports/, 'gke-neg'],
-  ['networking.internal.knative.dev/serviceType', /^Public$/, 'knative'],
+  ['networking.internal.knative.dev/serviceType', /^(?:Public|Private)$/, 'knative'],
   ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
   ['service.cilium.io/affinity', /^remote$/i, 'cilium-clustermesh/remote'],
   ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],

@@ -2,9 +2,10 @@
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
-import { byText, defined, objectTitle } from '../../apis/values.ts';
+import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { imageVersion } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, Workload } from '../snapshot.ts';
 import type { Client, ClientName } from './clients.ts';
@@ -21,6 +22,15 @@ const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
+
+const BY_REVISION =
+  'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
+/** So clients go by what the program is, not by what is set somewhere. */
+const ALWAYS: ReadonlySet<string | undefined> = new Set([BY_RING, BY_REVISION]);
+
+const RING = /ingester|store-gateway/;
+/** By it members of a ring find one another, and nothing else does. */
+const GOSSIP = /gossip|memberlist/;
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too, all at such a port. */
 const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true | RegExp, decides?: string])[] = [
@@ -49,7 +59,7 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
   [/\bvault:|openbao/, 'none: which member leads is elected', true, BY_LEADER],
   // grafana/mimir#10214
-  [/ingester|store-gateway/, 'none is known: writes go to as many zones as there are replicas', true, BY_RING],
+  [RING, 'none is known: writes go to as many zones as there are replicas', true, BY_RING],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [
     /infinispan|hazelcast|ignite|^:(?:11222|5701)$/,
@@ -58,8 +68,8 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
   ],
   [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
-  // knative/serving#14615
-  [/serving\/cmd\/activator/, 'none is known', true, 'gateways take activators from Services of Revisions, not here'],
+  // knative/serving#13581, #14615
+  [/serving\/cmd\/activator/, 'none is known', true, BY_REVISION],
   [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
   [
     /clickhouse(?!-keeper)/,
@@ -76,8 +86,11 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
 const RACKS: readonly (readonly [image: RegExp, setting: string])[] = [
   // redpanda-data/console#166
   [/redpandadata\/console/, '; of Redpanda Console `kafka.rackId`'],
-  // strimzi/strimzi-kafka-operator#6492
-  [/strimzi\/kafka:/, '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer'],
+  // strimzi/strimzi-kafka-operator#6492, #7339
+  [
+    /strimzi\/kafka:|-kafka-brokers$/,
+    '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`',
+  ],
 ];
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
@@ -91,6 +104,7 @@ const isTwin = (...services: readonly Service[]): boolean => {
 const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
 const CONTROLS = /\/pilot:|linkerd\/controller:|\/kuma-cp:/;
+const INTERCEPTOR = '/http-add-on-interceptor:';
 
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 const imagesOf = ({ images }: Runner) => images.filter((image, at) => at === 0 || !BESIDE.test(image));
@@ -142,9 +156,9 @@ type Runners = ReadonlyMap<string, readonly Runner[]>;
 /** What many Services of one snapshot share; `near`: what runs, by namespace. */
 export const memberIndex = (services: readonly Service[], near: Runners, entries: readonly EntryObject[]) => {
   const runners = [...near.values()].flat();
-  const interceptors = runners.filter(({ images }) => /\/http-add-on-interceptor\b/.test(images.join()));
+  const interceptors = runners.filter(({ images }) => images.join().includes(INTERCEPTOR));
   const intercepted = entries.flatMap((entry) =>
-    (entry.kind === 'HTTPScaledObject' ? entry.services : []).flatMap((service) =>
+    (/^(?:HTTPScaledObject|InterceptorRoute)$/.test(entry.kind) ? entry.services : []).flatMap((service) =>
       interceptors.map((runner) => ({ service, runner, by: objectTitle(entry), host: service, scheme: undefined })),
     ),
   );
@@ -167,7 +181,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
       runners.filter((runner) => imagesOf(runner).some((image) => MEMBERS.some(([sign]) => sign.test(image)))),
       ({ namespace }) => namespace,
     ),
-    /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, which connect to the name (kedacore/http-add-on#1578). */
+    /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors. */
     callers: Map.groupBy([...runners.flatMap(callsOf), ...intercepted], ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
   };
@@ -196,7 +210,9 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const runners = (headless.has(namespace) ? near : members).get(namespace) ?? [];
   const own = runners.filter((runner) => maySelect(service, runner));
   const twins = (headless.get(namespace) ?? []).filter(
-    (each) => isTwin(service, each) || own.some((runner) => selects(service, runner) && selects(each, runner)),
+    (each) =>
+      (isTwin(service, each) || own.some((runner) => selects(service, runner) && selects(each, runner))) &&
+      (RING.test(nameOf(service)) || !GOSSIP.test(nameOf(each))),
   );
   const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
   const twin = twins.find(callerOf) ?? twins[0];
@@ -206,21 +222,22 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
       imagesOf(runner).map((value) => ({ object: objectTitle(runner), field: 'image', value })),
     ),
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
-    ...(twin === undefined ? [] : [{ object, field: 'metadata.name', value: serviceRefOf(twin).name }]),
+    ...(twin ? [twin, service] : []).map((each) => ({ object, field: 'metadata.name', value: nameOf(each) })),
   ];
   const [sign, setting, always, decides] = MEMBERS.find(([each]) => signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
   const images = seen.flatMap(({ runner }) => (own.includes(runner) ? [] : runner.images)).join();
-  const [, rack = ''] = RACKS.find(([image]) => image.test(images)) ?? [];
+  const [, rack = ''] = RACKS.find(([image]) => image.test(`${images} ${twin && nameOf(twin)}`)) ?? [];
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
   const on = decides === OF_DATABASE && next && `${decides}: that of Service ${next.service} (${next.by})`;
   const ways = defined({ setting: setting?.replace('{rack}', rack), decides: on || decides });
   // The program shows, by an image or a name, and so does the port.
   const isSure =
-    typeof always === 'object' &&
-    [sign, always].every((each) =>
-      signs.some(({ field, value }) => (field === 'spec.ports') === (each === always) && each?.test(value)),
-    );
+    ALWAYS.has(decides) ||
+    (typeof always === 'object' &&
+      [sign, always].every((each) =>
+        signs.some(({ field, value }) => (field === 'spec.ports') === (each === always) && each?.test(value)),
+      ));
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
     return [{ client: 'headless', evidence, all: true, own: defined({ setting: ways.setting }) }];
@@ -270,6 +287,15 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
           },
     }));
 
+/** KEDA's interceptors, from the release on in which they connect to Pods unless that is switched off. */
+const byInterceptors = (service: Service, { callers }: MemberIndex): Found[] =>
+  (callers.get(keyOfService(service)) ?? []).flatMap(({ runner: { images, steering = '' }, by }) => {
+    const image = images.find((each) => each.includes(INTERCEPTOR)) ?? '';
+    const { major = 0, minor = 16 } = imageVersion(image) ?? {};
+    if (image === '' || (major === 0 && minor < 16) || steering.includes('KEDA_HTTP_DIRECT')) return [];
+    return [{ client: 'keda-interceptor', evidence: { object: by, field: 'service', value: keyOfService(service) } }];
+  });
+
 /** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */
 export const byAddresses = (service: Service, index: MemberIndex): Found[] =>
-  [byTwins, byRegistries, byResolvers].flatMap((by) => by(service, index));
+  [byTwins, byRegistries, byResolvers, byInterceptors].flatMap((by) => by(service, index));

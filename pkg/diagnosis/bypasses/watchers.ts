@@ -9,7 +9,7 @@ import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsO
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
-  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b|pomerium|emissary/;
+  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b|pomerium|emissary|http-add-on-interceptor/;
 /** Other proxies, and what programs load balancers outside (NetScaler, Avi), by their images. */
 const PROXIES =
   /(?<!cilium-)\b(?:netscaler-k8s|citrix-k8s|ako|envoy|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
@@ -19,6 +19,7 @@ export interface Runner extends Pick<
   Workload,
   'kind' | 'namespace' | 'name' | 'podLabels' | 'serviceAccount' | 'images'
 > {
+  readonly steering?: string;
   readonly calls?: RouterObject['calls'];
   readonly registry?: string;
   /** Labels of Pods that it looks for. */

@@ -64,7 +64,7 @@ const anyNode = (shown: RegExp, who: string, more = '') => ({
 
 const oneNode = (who: string, by = 'may announce') => ({
   enters: `through the one Node that announces its address (${who})`,
-  remedy: `All traffic enters one Node, which shares it among all Pods. For several: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
+  remedy: `For several Nodes to take it: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
   reach:
     'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` those of the one Node do alone. Over BGP several Nodes announce.',
   announced: 'one' as const,
@@ -177,6 +177,9 @@ const FAMILIES: readonly Family[] = [
       'cross-zone': {
         enters: 'through targets in any zone (cross-zone load balancing is on)',
         remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer.`,
+        // pingcap/tidb-operator#2368
+        reach:
+          'Run a Pod in every zone of the load balancer. Where `aws elbv2 describe-load-balancer-attributes` has its cross-zone load balancing off all the same (kubernetes/kubernetes#82595), switch it on there: until then clients of its address in that zone fail.',
         evenly: TO_PODS,
       },
     },
@@ -188,6 +191,11 @@ const FAMILIES: readonly Family[] = [
     evenly: 'weigh Nodes by their Pods (annotation `networking.gke.io/weighted-load-balancing: pods-per-node`)',
     remedy: `${STAYS} On GKE zones count for an internal load balancer with subsetting only: \`spec.trafficDistribution: PreferClose\` (kubernetes/ingress-gce#2815).`,
     modes: {
+      internal: {
+        enters: 'through any Node that the load balancer of Google picks',
+        remedy:
+          '`spec.trafficDistribution: PreferClose` has it keep to zones where the cluster has GKE subsetting, with Pods in each zone of its clients (kubernetes/ingress-gce#2815).',
+      },
       affinity: {
         enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",
         remedy:
@@ -282,7 +290,7 @@ export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: r
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
     ...(isCrossZone(service) ? ['cross-zone'] : []),
-    ...(isInternalOnly(service) && service.spec?.trafficDistribution === 'PreferClose' ? ['affinity'] : []),
+    ...(isInternalOnly(service) ? [service.spec?.trafficDistribution === 'PreferClose' ? 'affinity' : 'internal'] : []),
   ]);
   const isThere = ({ shown, namespace, daemonSet, modes = {} }: Family): boolean =>
     labels.some((key) => shown?.test(key)) ||

@@ -190,6 +190,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
 export const isGateway = ({ service, index }: Facts): boolean =>
   index.bypasses.watchers.receivers.some(({ runner, isProxy }) => isProxy && selects(service, runner));
 
+const NARROW = 'Pods of that zone take all that enters: without what asks for zones all Pods of the Service share it. ';
 const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
@@ -216,7 +217,8 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   if (externalTrafficPolicy !== 'Local') {
     const on = wanted ? 'is routed by the zone of that Node' : 'goes to Pods of any zone';
     const later = wanted || entry.announced === 'one' ? '' : ASKS;
-    return say(`${outside} enters ${entry.enters}, and from there ${on}.`, `${entry.remedy}${later}`);
+    const narrow = wanted && entry.announced === 'one' ? NARROW : '';
+    return say(`${outside} enters ${entry.enters}, and from there ${on}.`, `${narrow}${entry.remedy}${later}`);
   }
   if (entry.remedy === NODE_PORT.remedy) return [];
   const uneven = unevenEntry(facts, entry);

@@ -1,5 +1,5 @@
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
-import type { Service } from '../../apis/core.ts';
+import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
@@ -22,13 +22,13 @@ import {
 } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
-import { givenCauses } from './given.ts';
+import { givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
 import { type Cause, cause, firstOfEach, listed, remedyOf } from './reasons.ts';
 import { crossingCauses, nodeCauses, usedCauses, usedReport } from './used.ts';
-import { isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
+import { asksEdge, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
  * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
@@ -116,7 +116,7 @@ const SPREAD_IN_ONE =
 
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
-  const { nodes, clientZones, name } = facts;
+  const { nodes, clientZones, name, wish } = facts;
   const isPlaced = placedIn(facts.workloads) !== undefined;
   const single = `${isPlaced ? PLACED : 'All ready worker Nodes are'} in ${listed(clientZones)}.`;
   // What is on no Node may be anywhere, as the endpoints of a control plane.
@@ -128,6 +128,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isVain = !wanted && (isSingle || (isAlone && chosenBy(facts) !== ''));
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
+  const isEdge = asksEdge(facts) && !wanted;
+  // No client of a headless Service looks at hints, whether they are there or not.
+  const isMoot = isEdge || kind.some(({ reason }) => reason === 'Headless');
+  const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));
   // Clients that are seen keep the endpoint that they have.
   const sticky = stickyCauses(facts);
   const { members, byService } = facts.index.bypasses;
@@ -164,12 +168,15 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(inOneZone(facts) ? spread : []),
     ...blindCauses(facts),
     ...sure,
+    // What is to be asked for has no effect without any zone.
+    ...(wish.reason === 'NotRequested' && !inOnePlace(nodes) && nodes.every((node) => zoneOfNode(node) === '')
+      ? given
+      : []),
     ...(!wanted && (inOneZone(facts) || isKeptByGateway) ? kept : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain || isDeaf ? [] : asked),
     ...(wanted ? [] : kept),
-    // No client of a headless Service looks at hints, whether they are there or not.
-    ...(kind.some(({ reason }) => reason === 'Headless') ? [] : withLoop(facts, loop, givenCauses(facts))),
-    ...(isRouted && !isVain ? [...used, ...nodeCauses(facts)] : []),
+    ...given,
+    ...(isRouted && !isVain && !isEdge ? [...used, ...nodeCauses(facts)] : []),
     ...spread,
     ...waitingCauses(facts),
     ...(isSingle

@@ -19,7 +19,7 @@ import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, 
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { selects } from '../bypasses/watchers.ts';
-import { hasUnknown } from './used.ts';
+import { hasUnknown, isOfAks } from './used.ts';
 import { sourceClusters } from './wanted.ts';
 
 /** Who writes them, and when they did. */
@@ -144,6 +144,7 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
   const agent = bypasses.daemonSets.find(({ name }) => name === 'cilium');
   const { labels = {}, release: helm = 'cilium' } = agent ?? {};
   const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
+  if (isOfAks(bypasses)) return [];
   if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
     return [
       '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting; where you did:',

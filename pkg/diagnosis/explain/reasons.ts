@@ -14,7 +14,7 @@ export const DIAGNOSIS_REASONS = {
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:
-    'Nothing of the Service helps: API servers write its endpoints without zones. What crosses is part of the control plane. Where one has fewer connections after its restart, `--goaway-chance` of all API servers has clients connect anew now and then.',
+    'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too. Where one has fewer connections after its restart, `--goaway-chance` of all API servers has clients connect anew now and then.',
   PortOfSomePods: 'Let every Pod behind the Service have the port, or give the port a Service of its own.',
   Evacuated:
     'Nothing to do: `kubectl topology evacuations` says why and until when, and `kubectl topology return` with the zone ends it.',
@@ -56,7 +56,7 @@ export const DIAGNOSIS_REASONS = {
   ZoneFailsHealthCheck:
     'Run a Pod in every zone of the load balancer. Where it keeps to zones (an NLB with cross-zone load balancing off), clients of its address in that zone fail.',
   PublishedNotReady:
-    'Remove the field from the Service that clients use, and keep it on the headless one of the StatefulSet.',
+    'Remove the field from the Service that clients use, and keep it on a headless one where peers need it.',
   ZoneIsNone: 'Use pools with zones, or leave what crosses there out of account: no object shows it.',
   PolicyIgnored:
     'Update the data plane: kube-proxy reads it from 1.22 on (on Windows from 1.27), Calico eBPF from 3.27, Cilium from 1.13, kube-router from 2.1; of Kube-OVN no release that was examined does (kube-ovn#7364): there `--enable-lb=false` leaves Services to kube-proxy.',

@@ -2,6 +2,7 @@
 // scheduler merely prefers is not relied on: by default it scores zones against a skew of 5 (ScheduleAnyway), beside free capacity and images
 // (kube-scheduler, podtopologyspread/plugin.go).
 import { type Node, zoneOfNode } from '../../apis/core.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
@@ -248,4 +249,25 @@ export const zonesOfPods = ({ workloads, pods, index, families }: Facts): readon
     return countBy(own, ({ nodeName }) => index.zoneOf.get(nodeName) ?? '');
   });
   return found.every((own, at) => sumOf(own.values()) === workloads[at]?.replicas) ? found : undefined;
+};
+
+/** aws/karpenter-provider-aws#1854, #2572 */
+const KARPENTER_REMEDY =
+  'Karpenter adds Nodes in a zone where Pods that wait ask for it: give the Pods a topologySpreadConstraint on `topology.kubernetes.io/zone` with `whenUnsatisfiable: DoNotSchedule` and `minDomains` (Kubernetes 1.27 and newer) as many as zones, or they fit where Nodes are; NodePool and subnets have to allow these zones.';
+
+const POOLS: StringMap = { 'karpenter.sh/nodepool': 'NodePool', 'karpenter.sh/provisioner-name': 'Provisioner' };
+
+/** What Karpenter made a Node by; empty: it did not. */
+const poolOf = ({ metadata }: Node): string =>
+  Object.entries(metadata?.labels ?? {})
+    .flatMap(([key, pool]) => (POOLS[key] === undefined ? [] : `${POOLS[key]} ${pool}`))
+    .join();
+
+/** Where some of its Pods are on Nodes that are made for Pods; undefined: none is. */
+export const karpenterRemedy = ({ endpoints, nodes }: Facts): string | undefined => {
+  const hosts = nodes.filter((node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
+  const pools = hosts.map(poolOf).filter((pool) => pool !== '');
+  const zones = new Set(nodes.filter((node) => pools.includes(poolOf(node))).map(zoneOfNode));
+  const narrow = `${listed(pools)} has Nodes in ${listed([...zones])} only: have its requirements (\`topology.kubernetes.io/zone\`) and its subnets allow the others, or the Pods ask for labels that another one has. `;
+  return pools.length === 0 ? undefined : `${zones.size === 1 ? narrow : ''}${KARPENTER_REMEDY}`;
 };

@@ -18,6 +18,7 @@ import {
   revisesPods,
   rollingText,
   waitingFor,
+  karpenterRemedy,
   waitingText,
   workloadTitle,
   zoneConstraint,
@@ -71,12 +72,6 @@ const barredText = ({ index }: Facts, workload: Workload, zones: readonly string
 
 export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
   endpoints.length > 0 && endpoints.every(({ nodeName }) => index.fargate.has(nodeName));
-
-/** Some of its Pods are on Nodes that are made for Pods. */
-const onKarpenter = ({ endpoints, nodes }: Facts): boolean =>
-  nodes
-    .filter(({ metadata }) => metadata?.labels?.['karpenter.sh/nodepool'] !== undefined)
-    .some((node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
 
 // aws/containers-roadmap#1125
 const FARGATE_REMEDY =
@@ -144,10 +139,6 @@ const UNSELECTED_REMEDY =
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
 
-/** aws/karpenter-provider-aws#1854, #2572 */
-const KARPENTER_REMEDY =
-  'Karpenter adds Nodes in a zone where Pods that wait ask for it: give the Pods a topologySpreadConstraint on `topology.kubernetes.io/zone` with `whenUnsatisfiable: DoNotSchedule` and `minDomains` (Kubernetes 1.27 and newer) as many as zones, or they fit where Nodes are; NodePool and subnets have to allow these zones.';
-
 export const PINNED_REMEDY =
   'Where that is meant, let its clients, and a load balancer, keep to these zones; else allow Nodes of the others and run a Pod in each.';
 
@@ -210,8 +201,7 @@ const spreadRemedy = (facts: Facts, empty: readonly string[], why: string): stri
   const { workloads } = facts;
   if (runsOnFargate(facts)) return FARGATE_REMEDY;
   const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
-  if (bars !== '' && onKarpenter(facts)) return KARPENTER_REMEDY;
-  if (bars !== '') return bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY;
+  if (bars !== '') return karpenterRemedy(facts) ?? (bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY);
   if (chosenBy(facts) !== '') return ROLE_REMEDY;
   // What waits would not come to lie elsewhere by a restart.
   const waiting = waitingFor(facts);

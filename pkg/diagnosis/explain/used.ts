@@ -90,6 +90,16 @@ const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]): stri
 export const hasUnknown = ({ nodes, index: { routers } }: Facts): boolean =>
   nodes.some((node) => routers.of(node).router === 'unknown');
 
+/** By the registry of its image. */
+export const isOfAks = ({ daemonSets }: Facts['index']['bypasses']): boolean =>
+  daemonSets.some(
+    ({ name, containers }) => name === 'cilium' && containers.some(({ image }) => image.startsWith('mcr.microsoft')),
+  );
+
+/** MicrosoftDocs/azure-docs#116644; learn.microsoft.com "Azure CNI Powered by Cilium", limitations */
+const AKS_REMEDY =
+  'Nothing to set: AKS manages the configuration of its Cilium, which has no value for this, and writes cilium-config back. Zones count with the network dataplane azure (kube-proxy), or with a Cilium of your own (`--network-plugin none`) that has `loadBalancer.serviceTopology=true`.';
+
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */
 export const usedCauses = (facts: Facts): Cause[] => {
   if (inOnePlace(facts.nodes)) return [];
@@ -99,7 +109,8 @@ export const usedCauses = (facts: Facts): Cause[] => {
     const isOfRelease = reason === 'HintsIgnored' || (facts.wish.mode !== 'none' && reason.endsWith('NotOptedIn'));
     const nodes = routes.flatMap((route) => (route.reason === reason ? route.nodes.slice(0, 1) : []));
     const update = isOfRelease ? updateOf(facts, nodes) : undefined;
-    const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : update;
+    const owned = reason === 'CiliumServiceTopologyOff' && isOfAks(facts.index.bypasses) ? AKS_REMEDY : update;
+    const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : owned;
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });
 };

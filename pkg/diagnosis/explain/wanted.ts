@@ -167,7 +167,11 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
     const zoneless = `${WRITER_REMEDY}${endpoints.length === 1 ? ONE_REMEDY : ''}`;
     const written = endpoints.every(({ zone }) => zone === '') ? zoneless : undefined;
-    const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : '', written];
+    // Custom resources have groups with a dot.
+    const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
+    const maker = owners.find(({ apiVersion }) => apiVersion.includes('.'));
+    const made = maker && ` The operator of ${maker.kind} ${maker.name} writes them, and may revert changes of them.`;
+    const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : (made ?? ''), written];
     const [why, remedy] = clusters.length > 0 ? [imported, IMPORT_REMEDY] : own;
     const what = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
     causes.push(cause('wanted', 'NoSelector', `${what}${why}`, remedy));
@@ -207,17 +211,27 @@ const EDGE_KEYS = /(?:^|\/)topologyKeys$/;
 const EDGE_REMEDY =
   'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it. Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
 
+const EDGE_CILIUM =
+  'Have agents on edge Nodes read through yurthub: a DaemonSet of Cilium for them with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`, and `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
+
+/** By pools, for which no zone counts. */
+export const asksEdge = ({ service }: Pick<Facts, 'service'>): boolean =>
+  Object.keys(service.metadata?.annotations ?? {}).some((key) => EDGE_KEYS.test(key));
+
 /** Asked of an agent on each Node that filters what kube-proxy reads; undefined: it is not. */
-const edgeRequest = ({ service, name, snapshot }: Facts): Cause | undefined => {
+const edgeRequest = ({ service, name, snapshot, nodes, index }: Facts): Cause | undefined => {
   const [key, value] = Object.entries(service.metadata?.annotations ?? {}).find(([own]) => EDGE_KEYS.test(own)) ?? [];
   if (key === undefined) return undefined;
   const own = itemsOf(snapshot.routers).find(({ settings }) => settings['clientConnection.kubeconfig']);
+  const asks = `Annotation ${key}=${value} of Service ${name} asks an agent of the edge platform on each Node (yurthub of OpenYurt), which leaves other endpoints out of what the data plane reads through it`;
+  const past = `${asks}; Cilium routes here, and its agents read the API server itself.`;
+  if (nodes.some((node) => index.routers.of(node).router === 'cilium'))
+    return cause('wanted', 'NotRequested', past, EDGE_CILIUM);
   const through =
     own === undefined
       ? 'whether kube-proxy reads through it was not seen'
       : `kube-proxy has a kubeconfig of its own (${objectTitle(own)}, clientConnection.kubeconfig) and reads past it`;
-  const evidence = `Annotation ${key}=${value} of Service ${name} asks an agent of the edge platform on each Node (yurthub of OpenYurt), which leaves other endpoints out of what kube-proxy reads; ${through}.`;
-  return cause('wanted', 'NotRequested', evidence, EDGE_REMEDY);
+  return cause('wanted', 'NotRequested', `${asks}; ${through}.`, EDGE_REMEDY);
 };
 
 /** Keys that people take for those that ask; Istio's is read by Istio. */

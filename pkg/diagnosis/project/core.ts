@@ -231,6 +231,7 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
   HTTPScaledObject: (spec) => [hostOf(fieldsIn(spec, 'scaleTargetRef'), 'service')],
+  InterceptorRoute: (spec) => [hostOf(fieldsIn(spec, 'target'), 'service')],
   // Without a gateway it is for sidecars.
   VirtualService: (spec, _, all) =>
     textsIn(spec, 'gateways').some((gateway) => gateway !== 'mesh')

@@ -140,9 +140,9 @@ const updatedOf = (object: Fields): number | undefined => {
   return isRolling ? updated : undefined;
 };
 
-/** Arguments by which a proxy looks at hints or zones, or uses cluster IPs. */
+/** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs. */
 const STEERS =
-  /^--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?$/i;
+  /^(?:--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|keda_http_direct_pod_routing=false)$/i;
 
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
@@ -155,7 +155,10 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
   const terms = selectorsOf(podSpec);
   const apart = ownKeys(podSpec, 'podAntiAffinity.required', podLabels);
   const isDrawn = (how: string): boolean => ownKeys(podSpec, `podAffinity.${how}`, podLabels).includes(LABEL_ZONE);
-  const args = listIn(podSpec, 'containers').flatMap((container) => textsIn(container, 'args'));
+  const args = listIn(podSpec, 'containers').flatMap((container) => [
+    ...textsIn(container, 'args'),
+    ...listIn(container, 'env').map((item) => `${textIn(item, 'name')}=${textIn(item, 'value')}`),
+  ]);
   // An empty key with Exists tolerates everything.
   const tolerations = listIn(podSpec, 'tolerations').map((item) => ({
     ...pickTexts(item, 'key', 'value', 'effect'),

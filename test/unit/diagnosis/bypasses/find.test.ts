@@ -57,6 +57,12 @@ const running = (...images: readonly string[]) =>
   object('apps/v1', 'Deployment', 'd', {
     spec: { template: { metadata: { labels: SELECTOR }, spec: { containers: images.map((image) => ({ image })) } } },
   });
+const interceptor = (tag: string, ...env: readonly object[]) => [
+  object('http.keda.sh/v1beta1', 'InterceptorRoute', 'r', { spec: { target: { service: 'web' } } }),
+  object('apps/v1', 'Deployment', 'keda', {
+    spec: { template: { spec: { containers: [{ image: `ghcr.io/kedacore/http-add-on-interceptor:${tag}`, env }] } } },
+  }),
+];
 const headless = (name: string, selector: object) =>
   object('v1', 'Service', name, { spec: { clusterIP: 'None', selector } });
 
@@ -353,13 +359,21 @@ const CASES: readonly Case[] = [
     ['cilium-clustermesh'],
     annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'remote' }),
   ],
+  ...['Public', 'Private'].map((type): (typeof CASES)[number] => {
+    const labels = { 'networking.internal.knative.dev/serviceType': type };
+    return [`Knative, ${type}`, [], ['knative'], web({ metadata: { labels } })];
+  }),
+  // kedacore/http-add-on#1585
+  ["KEDA's interceptor, which connects to Pods", interceptor('0.16.0'), ['keda-interceptor']],
+  ["KEDA's interceptor that has no release in its tag", interceptor('main'), ['keda-interceptor']],
+  ["KEDA's interceptor, before", interceptor('0.15.0'), []],
   [
-    'Knative',
+    "KEDA's interceptor, switched to the cluster IP",
+    interceptor('0.16.0', { name: 'KEDA_HTTP_DIRECT_POD_ROUTING', value: 'false' }),
     [],
-    ['knative'],
-    web({ metadata: { labels: { 'networking.internal.knative.dev/serviceType': 'Public' } } }),
   ],
   ['a headless Service for the same Pods', [headless('web-0', SELECTOR)], ['headless-twin']],
+  ['a headless Service by which members gossip', [headless('web-memberlist', SELECTOR)], []],
   ['a proxy to a database', [running('pgbouncer:1', 'exporter:2')], ['members']],
   ['queues, each with a leader', [running('rabbitmq:4.1')], ['members']],
   ['a ring, without a headless Service', [running('grafana/mimir-ingester:1')], ['members']],
