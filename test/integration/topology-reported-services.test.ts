@@ -112,6 +112,19 @@ const IN_ISTIO = {
   spec: { nodeName: 'node-0', containers: [{ name: 'app' }, { name: 'istio-proxy', image: 'istio/proxyv2:1.22.3' }] },
 };
 const RPC = { name: 'tcp-rpc', port: 50051 };
+const inShop = (apiVersion: string, kind: string, spec: object) => ({
+  apiVersion,
+  kind,
+  metadata: { namespace: 'shop', name: 'beside' },
+  spec,
+});
+const NATIVE = inShop('traefik.io/v1alpha1', 'IngressRoute', {
+  routes: [{ services: [{ name: 'web', nativeLB: true }] }],
+});
+const TRAEFIK = inShop('apps/v1', 'Deployment', { template: { spec: { containers: [{ image: 'traefik:v2.10.5' }] } } });
+const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
+  redirectFrontend: { serviceMatcher: { serviceName: 'web', namespace: 'shop' } },
+});
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const WINDOWS = {
@@ -722,6 +735,47 @@ const ROWS: readonly Row[] = [
     /sessionAffinity/,
   ],
   [
+    'https://github.com/traefik/traefik/issues/10303',
+    { spec: CLOSE, extra: [NATIVE, TRAEFIK] },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    /sends to the cluster IP of Service shop\/web \(IngressRoute shop\/\S+\) and keeps .*maxIdleConnsPerHost: -1/,
+  ],
+  [
+    'https://github.com/kubermatic/kubermatic/issues/15243',
+    { plane: cilium('1.17.5'), extra: [REDIRECT] },
+    'NotWanted',
+    'CiliumServiceTopologyOff',
+    /^✗ not wanted: .*; cilium-redirect \(CiliumLocalRedirectPolicy shop\/\S+\) goes around it$/,
+    /hands what Pods send to it to a Pod on their own Node/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/44060',
+    {
+      version: '1.35.1',
+      spec: { trafficDistribution: 'PreferSameNode' },
+      plane: cilium('1.18.6', { 'kube-proxy-replacement': 'false' }),
+    },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 % .*not on their own Node/,
+    /Update Cilium to 1\.20\.0 or newer with `loadBalancer\.serviceTopology=true`.*`internalTrafficPolicy: Local` keeps/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/46623',
+    {
+      version: '1.33.5',
+      annotations: { 'service.cilium.io/global': 'true', 'service.cilium.io/affinity': 'none' },
+      endpoints: [],
+      plane: cilium('1.18.10'),
+    },
+    'NotWanted',
+    'NoEndpoints',
+    /^✗ not wanted: .*no endpoint is ready/,
+    /NoEndpoints .*leaves out the endpoints of other clusters .*`kubectl annotate service web -n shop service\.cilium\.io\/affinity-`/,
+  ],
+  [
     'https://github.com/coredns/coredns/issues/3628',
     { version: '1.35.1', endpoints: ['a', 'b', 'c'], pods: null, extra: [OF_DAEMON_SET] },
     'NotWanted',
@@ -1047,7 +1101,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'NodeIgnored',
     /^✓ effective: 100 % of connections stay in their zone; not on their own Node/,
-    /kube-proxy there reads hints for zones only\. .*from 1\.34 on/,
+    /kube-proxy there reads no hints for Nodes\. .*from 1\.34 on/,
   ],
   // Ordinary mistakes.
   [

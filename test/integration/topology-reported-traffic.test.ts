@@ -749,7 +749,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/53055',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.24.3')] },
     around('istio'),
-    /PreferClose counts from 1\.25 on; seen: \S+:1\.24\.3\) → a DestinationRule for host/,
+    /PreferClose counts from 1\.25 on; seen: \S+:1\.24\.3\) → an update to 1\.25 or newer, or a DestinationRule for host/,
   ],
   [
     'https://github.com/istio/istio/issues/55466',
@@ -759,7 +759,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     /; istio-waypoint \(Gateway shop\/waypoint\) may go around it$/,
-    /Pods of the waypoint in every zone \(see `kubectl topology explain shop\/waypoint`\)/,
+    /Pods of the waypoint in every zone that has clients .*see `kubectl topology explain shop\/waypoint`/,
   ],
   [
     'https://github.com/istio/istio/issues/48022',
@@ -801,7 +801,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('consul'),
-    /by locality with Consul Enterprise only \(seen: hashicorp\/consul:1\.17\.0\)(?! →)/,
+    /by locality with Consul Enterprise only \(seen: hashicorp\/consul:1\.17\.0\) → Enterprise, or subsets of instances by zone/,
   ],
   [
     'https://github.com/istio/istio/issues/30832',

@@ -1,36 +1,5 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
-import type { KubernetesVersion } from '../../routing/types.ts';
-
-/** Clients of one kind that go around a Service's proxies. */
-export interface Client {
-  /** What decides about zones instead. Default: it chooses by itself, without zones. */
-  readonly decides?: string;
-  /** What to set, so that zones count; `spec.trafficDistribution` stands first. Default: nothing is known. */
-  readonly setting?: string;
-  readonly source: string;
-  /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
-  readonly usesClusterIp?: string;
-  /** It is not known what it does. */
-  readonly unsure?: true;
-  /** It follows the same hints as the Service's proxies. */
-  readonly byHints?: boolean;
-  /** An annotation of the Service with values for which something else holds. */
-  readonly unless?: readonly [key: string, value: RegExp];
-  /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
-  readonly kept?: RegExp;
-  /** It keeps to its zone already. */
-  readonly keeps?: boolean;
-  /** First versions that keep to `internalTrafficPolicy: Local`, follow hints, or prefer their zone by `spec.trafficDistribution`: `PreferClose`, and other names. */
-  readonly since?: Readonly<Partial<Record<'local' | 'hints' | 'field' | 'names', KubernetesVersion>>>;
-  /** So they do by the annotation `topology-mode`. */
-  readonly readsMode?: true;
-  /** Images that show its version. */
-  readonly image?: RegExp;
-  /** Those of the edition that has the setting. */
-  readonly edition?: RegExp;
-  /** Objects of this kind decide first. */
-  readonly byRule?: 'DestinationRule' | 'BackendTrafficPolicy' | 'BackendConfigPolicy' | 'MeshLoadBalancingStrategy';
-}
+import type { Client } from './settings.ts';
 
 /** The host of a rule has to be the Service's (istio/istio#27552). */
 const ISTIO_SETTING =
@@ -40,6 +9,8 @@ const ISTIO_SETTING =
 const ISTIO = /\/(?:pilot|proxyv2|ztunnel):/;
 const ISTIO_SINCE = { field: { major: 1, minor: 25 }, names: { major: 1, minor: 27 } };
 const ISTIO_ENVOY = { image: ISTIO, since: ISTIO_SINCE, byRule: 'DestinationRule' } as const;
+
+const BY_CONTROLLER = '; or start newer releases with `-enable-topology-aware-routing`';
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 
@@ -51,7 +22,7 @@ const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesCluster
   usesClusterIp,
 });
 
-const NGINX = 'nginx.ingress.kubernetes.io/service-upstream';
+export const NGINX = 'nginx.ingress.kubernetes.io/service-upstream';
 const NGINX_CODE = 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go';
 
 /** Of a class whose controller has no row here. */
@@ -80,14 +51,13 @@ export const CLIENTS = clients({
     byHints: true,
   },
   'f5-nginx-ingress': {
-    ...toClusterIp(
-      'ingress {name}',
-      'nginx.org/use-cluster-ip',
-      '; or start newer releases with `-enable-topology-aware-routing`',
-    ),
+    ...toClusterIp('ingress {name}', 'nginx.org/use-cluster-ip', BY_CONTROLLER),
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
   },
-  'f5-nginx-ingress/route': { setting: '`use-cluster-ip: true` of its upstream', source: 'nginx/kubernetes-ingress' },
+  'f5-nginx-ingress/route': {
+    setting: `\`use-cluster-ip: true\` of its upstream${BY_CONTROLLER}`,
+    source: 'nginx/kubernetes-ingress#9902',
+  },
   traefik: {
     ...toClusterIp(
       'service {service}',
@@ -122,7 +92,17 @@ export const CLIENTS = clients({
     setting: 'start it with `-kubernetes-topology-zone` set to the zone of its Pods (releases of 2026)',
     source: 'opensource.zalando.com/skipper/kubernetes/zone-aware-routing',
   },
-  'nginx-gateway': { decides: 'it sends to Pods, without zones', source: 'nginx/nginx-gateway-fabric#5616' },
+  // minEndpointsByZone there
+  'skipper/zones': {
+    decides: 'started with -kubernetes-topology-zone it keeps to that zone, where 3 endpoints or more are in it',
+    keeps: true,
+    source: 'zalando/skipper#3927',
+  },
+  voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
+  'nginx-gateway': {
+    setting: '`useClusterIP: true` of an UpstreamSettingsPolicy, or of the NginxProxy for all Services (from 2.7)',
+    source: 'nginx/nginx-gateway-fabric#5616, #5557',
+  },
   haproxy: { source: 'haproxytech/kubernetes-ingress: no setting found' },
   'aws-alb': {
     decides: ALB,
@@ -238,17 +218,26 @@ export const CLIENTS = clients({
     decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
     source: 'cilium/cilium#29200, #31609',
-    unless: ['service.cilium.io/affinity', /^(?:local|remote)$/i],
+    unless: ['service.cilium.io/affinity', /./],
+  },
+  'cilium-clustermesh/unknown': {
+    decides:
+      'Cilium from 1.18 on takes an affinity other than local and remote, `none` too, for one of its own: it leaves out the endpoints of other clusters (seen in 1.18.10; mended in June 2026)',
+    setting:
+      '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-` means none in all releases',
+    source: 'cilium/cilium#46623, #46635',
   },
   'cilium-clustermesh/remote': {
     decides: 'Cilium sends to other clusters while an endpoint there is ready, and only then to those of these objects',
     setting: '`kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
     source: 'cilium/cilium pkg/clustermesh/selectbackends.go; #31609',
+    unless: ['service.cilium.io/global', /^(?!true$)/i],
   },
   'istio-waypoint': {
-    decides: 'requests go to a waypoint first, in whatever zone its Pods are; its Envoy then chooses, not by hints',
-    setting:
-      'Pods of the waypoint in every zone (see `kubectl topology explain {namespace}/{value}`), and `spec.trafficDistribution: PreferClose` of this one (waypoints of Istio from 1.26)',
+    decides: 'requests go to Pods of a waypoint first{controller}; its Envoy then chooses, not by hints',
+    setting: ISTIO_SETTING.replace('1.25', '1.26'),
+    ...ISTIO_ENVOY,
+    since: { ...ISTIO_SINCE, field: { major: 1, minor: 26 } },
     source: 'istio/istio istio-discovery/files/waypoint.yaml; #54715, #55466',
   },
   'istio-grpc': {
@@ -276,7 +265,7 @@ export const CLIENTS = clients({
     byHints: true,
     image: /linkerd\/(?:proxy|controller):/,
     since: { hints: { major: 2, minor: 12 }, local: { major: 2, minor: 13 } },
-    source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186',
+    source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186, #10925',
   },
   'linkerd/hazl': {
     decides:
@@ -300,8 +289,9 @@ export const CLIENTS = clients({
   },
   kuma: {
     byRule: 'MeshLoadBalancingStrategy',
-    decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags",
-    setting: 'a MeshLoadBalancingStrategy with `localZone.affinityTags` on topology.kubernetes.io/zone for it',
+    decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags; a zone of Kuma is the cluster",
+    setting:
+      'a MeshLoadBalancingStrategy with `localZone.affinityTags` on topology.kubernetes.io/zone for it, where Pods have that label',
     source: 'kumahq/kuma policies/meshloadbalancingstrategy',
   },
   consul: {
@@ -326,7 +316,7 @@ export const CLIENTS = clients({
     source: 'kubernetes.io "Headless Services"; coredns/coredns#6406, #8388; grpc/grpc-go#6718; istio/istio#50967',
   },
   'node-local-dns': {
-    decides: 'Pods ask the cache on their Node, which asks a Service of its own through the proxy of its host',
+    decides: 'Pods ask the cache on their Node, which for what it lacks asks a Service of its own',
     setting:
       '`kubectl -n kube-system patch service kube-dns-upstream -p \'{"spec":{"trafficDistribution":"PreferClose"}}\'`',
     source: 'kubernetes/kubernetes cluster/addons/dns/nodelocaldns',

@@ -6,31 +6,14 @@ import { controlPlaneVersion, keyOfService, serviceRefOf } from '../models/looku
 import { computeTypeOf } from '../routers/nodes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
-import { CLIENTS, type Client, type ClientName } from './clients.ts';
-import { CONTROLLERS, SERVICE_MARKS } from './kinds.ts';
+import { CLIENTS, type ClientName, NGINX } from './clients.ts';
+import { CONTROLLERS, SERVICE_MARKS, SOCKETS } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
-import { NEW_FIELD, BY_ITSELF, asSet, leaves, underLocal } from './settings.ts';
+import { NEW_FIELD, BY_ITSELF, type Client, asSet, leaves, ofWaypoint, underLocal } from './settings.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
 const DNS_UPSTREAM = 'kube-dns-upstream';
-
-/** Data planes that replace the cluster IP when a Pod connects, before its sidecar sees it: by which setting, unless by which, and how to leave it. */
-const SOCKETS = [
-  // cilium/cilium#16583, #28304, gardener-extension-networking-cilium docs/usage/usage.md; projectcalico/calico#6908, #8139
-  [
-    'Cilium',
-    /kube-proxy-replacement,(?:true|strict)/,
-    /hostns-only,true/,
-    'Install Cilium with `socketLB.hostNamespaceOnly=true` (of a Gardener Shoot `bpfSocketLBHostnsOnly.enabled: true` in its networking.providerConfig).',
-  ],
-  [
-    'Calico eBPF',
-    /spec\.bpfEnabled,true/,
-    /ConnectTimeLoadBalancing\w*,(?:Disabled|false)/,
-    'Set `bpfConnectTimeLoadBalancing: Disabled` and `bpfHostNetworkedNATWithoutCTLB: Enabled` in FelixConfiguration default (Calico from 3.27).',
-  ],
-] as const;
 
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
@@ -103,8 +86,16 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
   const row = CONTROLLERS.find(([controller, , usual]) =>
     known === undefined ? isIngress && className !== '' && usual?.test(className) : controller.test(known),
   );
-  const [, client] = row ?? [known, isIngress ? 'ingress' : 'gateway'];
-  return client === 'ingress-nginx' && index.steering.includes('topology-aware') ? 'ingress-nginx/hints' : client;
+  const unnamed = isIngress && classOf(entry) === '';
+  const takes = CONTROLLERS.find(([, , , image]) => unnamed && index.images.some((each) => image?.test(each)));
+  const [, client] = takes ?? row ?? [known, isIngress ? 'ingress' : 'gateway'];
+  return client;
+};
+
+/** What it is started with. */
+const steered = (client: ClientName | undefined, { steering }: BypassIndex): ClientName | undefined => {
+  if (client === 'skipper' && steering.includes('topology-zone')) return 'skipper/zones';
+  return client === 'ingress-nginx' && steering.includes('topology-aware') ? 'ingress-nginx/hints' : client;
 };
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
@@ -115,7 +106,7 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
   if (entry.kind === 'Mapping' && /^$|service/.test(entry.settings['resolver'] ?? index.resolver)) return undefined;
   // Discovery makes one of every Service; what a route names is used.
   if (entry.kind === 'Upstream' && !index.upstreams.has(`${entry.namespace}/${entry.name}`)) return undefined;
-  return entry.client ?? byController(entry, index);
+  return steered(entry.client ?? byController(entry, index), index);
 };
 
 /** Default of EKS Auto Mode: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc */
@@ -179,14 +170,21 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service, i
   return [ofEntry, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };
 
+/** kubernetes/ingress-nginx#4024 */
+const SHARED = {
+  decides: `${BY_ITSELF}; Ingresses of one Service share an upstream: the first that was created decides for all`,
+};
+
 const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
-  (index.byService.get(key) ?? []).flatMap(({ entry }) => {
+  (index.byService.get(key) ?? []).flatMap(({ entry }, _, ways) => {
     const client = clientOf(entry, index);
     if (client === undefined || passesProxy(client, entry, service, index)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
     const isInside = entry.settings['outside'] === undefined;
-    const own = isInside ? ifKept(client, entry.annotations, service.metadata?.annotations) : OUTSIDE;
+    const isShared = client === 'ingress-nginx' && ways.some((each) => each.entry.annotations[NGINX] === 'true');
+    const kept = isInside ? ifKept(client, entry.annotations, service.metadata?.annotations) : OUTSIDE;
+    const own = isShared ? SHARED : kept;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 
@@ -293,7 +291,13 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     ...byWaypoint(service, namespace, index),
     ...byAddresses(service, index.members),
   ];
-  const known = found.map(({ client, evidence, controller = '', all = false, possible = false, own = {}, ...seen }) => {
+  // ztunnel sends to the waypoint where there is one.
+  const hasWaypoint = found.some(({ client }) => client === 'istio-waypoint');
+  const ways = found.filter(({ client }) => !hasWaypoint || client !== 'istio-ambient');
+  const known = ways.map((way) => {
+    const { value } = way.evidence;
+    const more = way.client === 'istio-waypoint' ? ofWaypoint(value, index.pods.get(namespace), index.nodes) : {};
+    const { client, evidence, controller = '', all = false, possible = false, own = {}, ...seen } = { ...way, ...more };
     const plain: Client = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';

@@ -1,5 +1,6 @@
 // Which objects, classes and annotations say who sends to a Service past its proxies, as tables.
-import { CLIENTS, type Client, type ClientName } from './clients.ts';
+import { CLIENTS, type ClientName } from './clients.ts';
+import type { Client } from './settings.ts';
 
 type RouteKind = readonly [api: string, kind: string, where: 'anywhere' | 'beside' | 'cluster', client?: ClientName];
 
@@ -58,11 +59,16 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
 export const clientOfKind = (apiVersion: string, kind: string): ClientName | undefined =>
   ROUTE_KINDS.find(([own, name]) => name === kind && own.split('/')[0] === apiVersion.split('/')[0])?.[3];
 
-/** By the controller of an IngressClass or GatewayClass, or the usual name of an IngressClass where only that is known; undefined: it connects to the cluster IP. */
-export const CONTROLLERS: readonly (readonly [controller: RegExp, client: ClientName | undefined, name?: RegExp])[] = [
+type Controller = readonly [controller: RegExp, client: ClientName | undefined, name?: RegExp, classless?: RegExp];
+
+/**
+ * By the controller of a class, or the usual name of an IngressClass where only that is known, and images of who takes Ingresses without one;
+ * undefined: it connects to the cluster IP.
+ */
+export const CONTROLLERS: readonly Controller[] = [
   [/^k8s\.io\/ingress-nginx|^webapprouting\.kubernetes\.azure\.com\/nginx/, 'ingress-nginx', /^nginx$|^webapprouting/],
   [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],
-  [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/],
+  [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/, /\btraefik:/],
   [/^traefik\.io\//, 'traefik/gateway'],
   [/^haproxy-ingress\.github\.io\//, 'haproxy-ingress'],
   [/^haproxy\.org\//, 'haproxy', /^haproxy$/],
@@ -73,13 +79,14 @@ export const CONTROLLERS: readonly (readonly [controller: RegExp, client: Client
   [/^gateway\.k8s\.aws\//, 'aws-alb/gateway'],
   [/^application-networking\.k8s\.aws\//, 'vpc-lattice'],
   [/^azure\/application-gateway|^alb\.networking\.azure\.io\//, 'azure-application-gateway', /^azure[-/]app/],
-  [/^projectcontour\.io\//, 'contour', /^contour$/],
+  [/^projectcontour\.io\//, 'contour', /^contour$/, /\bcontour:/],
   [/^istio\.io\/|^openshift\.io\/gateway-controller/, 'istio-gateway', /^istio$/],
   [/^openshift\.io\/ingress-to-route/, 'openshift-router', /^openshift-default$/],
   [/^apisix\.apache\.org\//, 'apisix', /^apisix$/],
   [/^pomerium\.io\//, 'pomerium', /^pomerium$/],
   [/^(?:io\.)?cilium(?:\.io)?\/(?:ingress|gateway)-controller/, 'cilium-gateway', /^cilium$/],
-  [/skipper/, 'skipper', /^skipper$/],
+  [/skipper/, 'skipper', /^skipper$/, /\bskipper\b/],
+  [/^voyager/, 'voyager', /^voyager$/, /\bappscode\/voyager\b/],
   [/^gateway\.envoyproxy\.io\//, 'envoy-gateway'],
   [/^kgateway\.dev\//, 'kgateway'],
   [/^solo\.io\/gloo-gateway/, 'gloo'],
@@ -97,6 +104,7 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['networking.internal.knative.dev/serviceType', /^(?:Public|Private)$/, 'knative'],
   ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
   ['service.cilium.io/affinity', /^remote$/i, 'cilium-clustermesh/remote'],
+  ['service.cilium.io/affinity', /^(?!(?:local|remote)$)./i, 'cilium-clustermesh/unknown'],
   ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
   ['mirror.linkerd.io/mirrored-service', /^true$/, 'linkerd-mirror'],
   ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],
@@ -113,3 +121,20 @@ export const steersClient = (annotation: string): boolean =>
   STEERING.test(annotation) ||
   NODES_OF_BALANCER.test(annotation) ||
   Object.values<Client>(CLIENTS).some(({ usesClusterIp }) => usesClusterIp === annotation);
+
+/** Data planes that replace the cluster IP when a Pod connects, before its sidecar sees it: by which setting, unless by which, and how to leave it. */
+export const SOCKETS = [
+  // cilium/cilium#16583, #28304, gardener-extension-networking-cilium docs/usage/usage.md; projectcalico/calico#6908, #8139
+  [
+    'Cilium',
+    /kube-proxy-replacement,(?:true|strict)/,
+    /hostns-only,true/,
+    'Install Cilium with `socketLB.hostNamespaceOnly=true` (of a Gardener Shoot `bpfSocketLBHostnsOnly.enabled: true` in its networking.providerConfig).',
+  ],
+  [
+    'Calico eBPF',
+    /spec\.bpfEnabled,true/,
+    /ConnectTimeLoadBalancing\w*,(?:Disabled|false)/,
+    'Set `bpfConnectTimeLoadBalancing: Disabled` and `bpfHostNetworkedNATWithoutCTLB: Enabled` in FelixConfiguration default (Calico from 3.27).',
+  ],
+] as const;

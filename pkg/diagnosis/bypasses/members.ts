@@ -8,7 +8,8 @@ import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, Workload } from '../snapshot.ts';
-import type { Client, ClientName } from './clients.ts';
+import type { ClientName } from './clients.ts';
+import type { Client } from './settings.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
@@ -153,15 +154,23 @@ export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeo
 
 type Runners = ReadonlyMap<string, readonly Runner[]>;
 
+export const TRAEFIK = /\btraefik:/;
+const NATIVE = ['traefik.ingress.kubernetes.io/service.nativelb', 'traefik.io/service.nativelb'];
+
 /** What many Services of one snapshot share; `near`: what runs, by namespace. */
 export const memberIndex = (services: readonly Service[], near: Runners, entries: readonly EntryObject[]) => {
   const runners = [...near.values()].flat();
   const interceptors = runners.filter(({ images }) => images.join().includes(INTERCEPTOR));
-  const intercepted = entries.flatMap((entry) =>
-    (/^(?:HTTPScaledObject|InterceptorRoute)$/.test(entry.kind) ? entry.services : []).flatMap((service) =>
-      interceptors.map((runner) => ({ service, runner, by: objectTitle(entry), host: service, scheme: undefined })),
-    ),
-  );
+  const traefiks = runners.filter(({ images }) => TRAEFIK.test(images.join()));
+  const through = (proxies: readonly Runner[], service: string, by: string) =>
+    proxies.map((runner) => ({ service, runner, by, host: service, scheme: undefined }));
+  const proxied = entries.flatMap((entry) => {
+    const natives = entry.settings['nativeLB'] === 'true' ? traefiks : [];
+    const proxies = /^(?:HTTPScaledObject|InterceptorRoute)$/.test(entry.kind) ? interceptors : natives;
+    return entry.services.flatMap((service) => through(proxies, service, objectTitle(entry)));
+  });
+  const marked = services.filter(({ metadata }) => NATIVE.some((key) => metadata?.annotations?.[key] === 'true'));
+  const native = marked.flatMap((service) => through(traefiks, keyOfService(service), `annotation ${NATIVE[0]}`));
   return {
     near,
     /** Of them, what controls a mesh: its proxies connect to it by its cluster IP. */
@@ -181,8 +190,8 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
       runners.filter((runner) => imagesOf(runner).some((image) => MEMBERS.some(([sign]) => sign.test(image)))),
       ({ namespace }) => namespace,
     ),
-    /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors. */
-    callers: Map.groupBy([...runners.flatMap(callsOf), ...intercepted], ({ service }) => service),
+    /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, and Traefik with nativeLB. */
+    callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied, ...native], ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
   };
 };

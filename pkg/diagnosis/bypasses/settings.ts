@@ -1,14 +1,44 @@
 // What a proxy is set to already, by objects and by its version.
-import type { Service } from '../../apis/core.ts';
+import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
-import { defined, objectTitle } from '../../apis/values.ts';
+import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { serviceRefOf } from '../models/lookup.ts';
-import { versionText } from '../../upstream/proxy/hint-rule.ts';
+import { isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
-import type { Client } from './clients.ts';
-import type { EntryObject } from '../snapshot.ts';
+import type { EntryObject, PodSummary } from '../snapshot.ts';
+
+/** Clients of one kind that go around a Service's proxies. */
+export interface Client {
+  /** What decides about zones instead. Default: it chooses by itself, without zones. */
+  readonly decides?: string;
+  /** What to set, so that zones count; `spec.trafficDistribution` stands first. Default: nothing is known. */
+  readonly setting?: string;
+  readonly source: string;
+  /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
+  readonly usesClusterIp?: string;
+  /** It is not known what it does. */
+  readonly unsure?: true;
+  /** It follows the same hints as the Service's proxies. */
+  readonly byHints?: boolean;
+  /** An annotation of the Service with values for which something else holds. */
+  readonly unless?: readonly [key: string, value: RegExp];
+  /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
+  readonly kept?: RegExp;
+  /** It keeps to its zone already. */
+  readonly keeps?: boolean;
+  /** First versions that keep to `internalTrafficPolicy: Local`, follow hints, or prefer their zone by `spec.trafficDistribution`: `PreferClose`, and other names. */
+  readonly since?: Readonly<Partial<Record<'local' | 'hints' | 'field' | 'names', KubernetesVersion>>>;
+  /** So they do by the annotation `topology-mode`. */
+  readonly readsMode?: true;
+  /** Images that show its version. */
+  readonly image?: RegExp;
+  /** Those of the edition that has the setting. */
+  readonly edition?: RegExp;
+  /** Objects of this kind decide first. */
+  readonly byRule?: 'DestinationRule' | 'BackendTrafficPolicy' | 'BackendConfigPolicy' | 'MeshLoadBalancingStrategy';
+}
 
 /** An alternative that versions without the field do not have. */
 export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
@@ -66,6 +96,13 @@ const knownTo = (setting: string, version: KubernetesVersion): string =>
     )
     .replace(/^, (?:or )?/, '');
 
+/** gardener/gardener#13081 */
+const OF_GARDENER =
+  'for layer-7 load balancing over all API servers (IstioTLSTermination) an update of Gardener, which then leaves the field off for them, or topologyAwareRouting off in the Seed or Garden; a patch is reverted';
+
+/** hashicorp/consul#7401 */
+const OTHER_EDITION = 'Enterprise, or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to';
+
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
 interface Seen extends Partial<Record<'image' | 'from', string>> {
   readonly rules: readonly EntryObject[];
@@ -112,13 +149,23 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && image !== '' && !edition.test(image))
-    return { decides: `${decides} (seen: ${image})`, setting: '' };
+    return { decides: `${decides} (seen: ${image})`, setting: OTHER_EDITION };
   const update = 'an update: before it takes all endpoints';
   if (hints !== undefined && version !== undefined && compareVersions(version, hints) < 0)
     return { decides: `${decides}; seen: ${image}`, setting: update, byHints: false };
+  // linkerd/linkerd2#10925
+  if (version?.major === 2 && version.minor === 13 && hints !== undefined && !isSince(version, [2, 13, 4]))
+    return {
+      decides: `${decides}; before 2.13.4 it keeps to the zone after hints are gone (seen: ${image})`,
+      setting: 'an update; until then a restart of linkerd-destination once hints are gone',
+      byHints: false,
+    };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
-  if (counts && wished !== undefined && BY_RULE[locality] === undefined)
-    return { decides: `${decides}; ${wished} counts in the version seen${EVERYWHERE}`, setting: '', keeps: true };
+  if (counts && wished !== undefined && BY_RULE[locality] === undefined) {
+    const { app, role } = service.metadata?.labels ?? {};
+    const even = locality === 'unset' && `${app}/${role}` === 'kubernetes/apiserver' ? OF_GARDENER : '';
+    return { decides: `${decides}; ${wished} counts in the version seen${EVERYWHERE}`, setting: even, keeps: true };
+  }
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (by !== undefined) {
     const { owner } = rule?.settings ?? {};
@@ -129,7 +176,9 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (since === undefined || version === undefined) return {};
   const left = knownTo(setting, version);
   if (counts) return { setting: left };
-  return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: left };
+  const newer = wished === undefined ? [] : [`an update to ${versionText(since)} or newer`];
+  const ways = [...newer, ...(left === '' ? [] : [left])].join(', or ');
+  return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: ways };
 };
 
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
@@ -147,3 +196,18 @@ export const leaves = ({ spec }: Service, ports: readonly string[] = []): boolea
   (spec?.ports ?? []).every(({ port }) =>
     ports.map((range) => range.split('-').map(Number)).some(([from = 0, to = from]) => from <= port && port <= to),
   );
+
+const EVERY_ZONE =
+  'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {namespace}/{value}`';
+
+/** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
+export const ofWaypoint = (name: string, pods: readonly PodSummary[] = [], nodes: readonly Node[]) => {
+  const own = pods.filter(({ labels }) => labels['gateway.networking.k8s.io/gateway-name'] === name);
+  const hosts = new Set(own.map(({ nodeName }) => nodeName));
+  const zones = new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode));
+  const isEverywhere = zones.size > 0 && nodes.every((node) => zones.has(zoneOfNode(node)));
+  return {
+    controller: `in ${zones.size === 0 ? 'whatever zone' : [...zones].join(', ')}`,
+    own: isEverywhere ? {} : { keeps: false, setting: EVERY_ZONE },
+  };
+};

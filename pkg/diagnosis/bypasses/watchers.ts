@@ -9,7 +9,7 @@ import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsO
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
-  /ingress-nginx|nginx-ingress|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b|pomerium|emissary|http-add-on-interceptor/;
+  /ingress-nginx|nginx-(?:ingress|gateway-fabric)|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|appscode\/(?:voyager|haproxy)|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b|pomerium|emissary|http-add-on-interceptor/;
 /** Other proxies, and what programs load balancers outside (NetScaler, Avi), by their images. */
 const PROXIES =
   /(?<!cilium-)\b(?:netscaler-k8s|citrix-k8s|ako|envoy|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
@@ -104,7 +104,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     const isScraper = [runner.name, ...runner.images].some((text) => SCRAPER.test(text));
     const near = own
       .filter(({ within, lookups }) => within !== '' || (lookups && !suspected && runner.kind !== 'Pod'))
-      .filter(({ everything, writes }) => !everything && (!writes || runner.selectors) && !isScraper)
+      .filter(({ everything, writes }) => !everything && (!writes || runner.selectors) && !isScraper && !routed)
       .filter(({ account }) => entrance !== undefined || !account.endsWith('/*'))
       .map((right) => ({ runner, may: right }));
     return { runner, may, near, routed, isProxy: routed || proxy !== undefined, entrance, suspected };

@@ -296,9 +296,9 @@ export const gatherFacts = (
 
 export type Facts = ReturnType<typeof gatherFacts>;
 
-/** DNS of EKS Auto Mode: all Pods ask their own Node. */
+/** What Pods send to it does not leave their Node: DNS of EKS Auto Mode, a local redirect of Cilium. */
 export const isAnsweredOnNodes = ({ bypasses }: Pick<Facts, 'bypasses'>): boolean =>
-  bypasses.some(({ client, all }) => client === 'eks-auto-dns' && all);
+  bypasses.some(({ client, all }) => (client === 'eks-auto-dns' && all) || client === 'cilium-redirect');
 
 /** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
 export const meanInZoneShare = ({ traffics, noZones, routes }: Facts): number | null => {

@@ -4,6 +4,7 @@ import { objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { worstOverload } from '../../upstream/index.ts';
+import { TRAEFIK } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -160,6 +161,10 @@ const AS_TCP = /^(?:tcp|tls|mongo|mysql|redis)(?:-|$)/i;
 const NAMED_REMEDY =
   'Name the port `grpc-…`, or set its `appProtocol: grpc`, which comes before the name: then sidecars balance requests.';
 
+/** traefik/traefik#10303, #13358 */
+const NATIVE_REMEDY =
+  'For even load `maxIdleConnsPerHost: -1` in the ServersTransport of the route (or `--serversTransport.maxIdleConnsPerHost=-1` for all), which opens a connection for each request; or no `nativeLB`: then Traefik balances over Pods, in whatever zone.';
+
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
 export const stickyCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints, snapshot, bypasses, index, autoscalers } = facts;
@@ -198,6 +203,13 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   }
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
+  const clients = index.bypasses.members.callers.get(name) ?? [];
+  const native = clients.find(({ runner }) => runner.images.some((image) => TRAEFIK.test(image)));
+  if (native !== undefined)
+    return sticky(
+      `${workloadTitle(native.runner)} sends to the cluster IP of Service ${name} (${native.by}) and keeps its connections: requests go to the endpoints that these reached.`,
+      NATIVE_REMEDY,
+    );
   // What goes around the cluster IP may balance requests, unless it passes connections on.
   const past = bypasses.filter((each) => !each.possible && !('passes' in each && each.passes));
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';

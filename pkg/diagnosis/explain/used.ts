@@ -55,24 +55,28 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
 const switchesOf = ({ router, title, version, evidence }: RouterAnswer, isRead: (rule: HintRule) => boolean) => {
   const { versions = [], settings = {}, follows = {} } = PLANES.find(({ name }) => name === router) ?? {};
   const own = version === null ? undefined : imageVersion(`${title}:${version}`);
-  const row = own && versions.find(({ since, rule }) => since !== undefined && isSince(own, since) && isRead(rule));
-  return Object.entries(row === undefined ? {} : { ...follows, ...row.when }).flatMap(([name, values]) => {
-    const { places, absent = '' }: Setting = settings[name] ?? { places: [] };
-    const found = evidence.find(({ field }) => places.some(({ key }) => key === field));
-    return found === undefined || values.includes(found.value === '(not set)' ? absent : found.value)
-      ? []
-      : [`\`${found.field}: ${values[0] ?? ''}\` in ${found.object}`];
-  });
+  const row = own && versions.find(({ since, when, rule }) => since && isSince(own, since) && (!when || isRead(rule)));
+  return Object.entries(row === undefined || !isRead(row.rule) ? {} : { ...follows, ...row.when }).flatMap(
+    ([name, values]) => {
+      const { places, absent = '' }: Setting = settings[name] ?? { places: [] };
+      const found = evidence.find(({ field }) => places.some(({ key }) => key === field));
+      return found === undefined || values.includes(found.value === '(not set)' ? absent : found.value)
+        ? []
+        : [`\`${found.field}: ${values[0] ?? ''}\` in ${found.object}`];
+    },
+  );
 };
 
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has. */
-const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]): string | undefined => {
+const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[], reason: Reason): string | undefined => {
   const isRead = ({ optIn }: HintRule): boolean =>
     optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
+  const isOff = reason === 'CiliumServiceTopologyOff';
   return nodes.flatMap((node) => {
     const { router, title, version, behaviour } = index.routers.of(node);
     const switches = behaviour.hints === 'none' ? switchesOf(index.routers.of(node), isRead) : [];
-    if (switches.length > 0) return [`Set ${listed(switches)}, and restart the agents of ${title}.`];
+    // That it is off is the cause already.
+    if (switches.length > 0) return isOff ? [] : [`Set ${listed(switches)}, and restart the agents of ${title}.`];
     const own = PLANES.find(({ name }) => name === router)?.versions ?? [];
     const later = firstRelease(
       own.filter(({ when, assumed }) => when === undefined && assumed === undefined),
@@ -80,7 +84,9 @@ const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]): stri
     );
     const how =
       behaviour.hints === 'none'
-        ? ', which follow hints.'
+        ? isOff
+          ? ' with `loadBalancer.serviceTopology=true`: what it is now does not read what this Service asks by.'
+          : ', which follow hints.'
         : `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
   })[0];
@@ -106,9 +112,10 @@ export const usedCauses = (facts: Facts): Cause[] => {
   return PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     if (routes.every((route) => route.reason !== reason)) return [];
-    const isOfRelease = reason === 'HintsIgnored' || (facts.wish.mode !== 'none' && reason.endsWith('NotOptedIn'));
+    const isOfRelease =
+      reason === 'HintsIgnored' || (facts.wish.mode !== 'none' && /NotOptedIn$|TopologyOff$/.test(reason));
     const nodes = routes.flatMap((route) => (route.reason === reason ? route.nodes.slice(0, 1) : []));
-    const update = isOfRelease ? updateOf(facts, nodes) : undefined;
+    const update = isOfRelease ? updateOf(facts, nodes, reason) : undefined;
     const owned = reason === 'CiliumServiceTopologyOff' && isOfAks(facts.index.bypasses) ? AKS_REMEDY : update;
     const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : owned;
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
@@ -155,8 +162,10 @@ export const crossingCauses = ({ options, routes, index }: Facts, effective: boo
 export const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts): Cause[] => {
   if (wish.mode !== 'same-node') return [];
   const near = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const own = nodes.filter((node) => near.has(nameOf(node)) && routers.of(node).behaviour.hints === 'zone');
+  const isBlind = ({ router, behaviour: { hints } }: RouterAnswer) =>
+    hints === 'zone' || (hints === 'none' && router === 'cilium');
+  const own = nodes.filter((node) => near.has(nameOf(node)) && isBlind(routers.of(node)));
   const who = listed(own.map((node) => routers.of(node).title));
-  const evidence = `${counted(own.length, 'Node')} with an endpoint of its own (${listed(own.map(nameOf))}): ${who} there reads hints for zones only.`;
+  const evidence = `${counted(own.length, 'Node')} with an endpoint of its own (${listed(own.map(nameOf))}): ${who} there reads no hints for Nodes.`;
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };

@@ -88,7 +88,10 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const all = own.flatMap((slice) => slice.endpoints ?? []);
   const none = own.length === 0 ? `no${label} EndpointSlice` : `no endpoint in its${label} EndpointSlices`;
   const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
-  const remedy = isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : unwritten;
+  const joined = facts.bypasses.find(({ client }) => client === 'cilium-clustermesh');
+  const elsewhere = joined && `Other clusters may have endpoints: ${joined.decides}. ${joined.setting}.`;
+  const ofAuto = isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : undefined;
+  const remedy = elsewhere ?? ofAuto ?? unwritten;
   if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.`, remedy)];
   if (endpoints.length > 0) return [];
   const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;

@@ -40,7 +40,7 @@ const gateway = (controllerName: string) => [
 ];
 const pod = (container: string, init = false, metadata: object = {}, image = '') => {
   const [app, sidecar] = [{ name: 'app' }, { name: container, image }];
-  const spec = init ? { containers: [app], initContainers: [sidecar] } : { containers: [app, sidecar] };
+  const spec = init ? { containers: [app], initContainers: [sidecar] } : { containers: [app, sidecar], nodeName: 'a' };
   return object('v1', 'Pod', 'client', { spec }, metadata);
 };
 const PROXY = [{ name: 'istio-proxy', image: 'docker.io/istio/proxyv2:1.27.1' }];
@@ -81,6 +81,18 @@ const traefik = object('apps/v1', 'Deployment', 'traefik', {
   },
 });
 const mapping = (spec: object) => object('getambassador.io/v3alpha1', 'Mapping', 'm', { spec }, { namespace: 'edge' });
+
+const UPSTREAM = 'nginx.ingress.kubernetes.io/service-upstream';
+const OTHER_INGRESS = { name: 'other', namespace: 'shop', annotations: { [UPSTREAM]: 'true' } };
+const SKIPPER = object('apps/v1', 'Deployment', 'skipper', {
+  spec: { template: { spec: { containers: [{ name: 's', args: ['-kubernetes-topology-zone=a'] }] } } },
+});
+const WAYPOINT = object('gateway.networking.k8s.io/v1', 'Gateway', 'waypoint', {
+  spec: { gatewayClassName: 'istio-waypoint' },
+});
+const OF_WAYPOINT = { labels: { 'gateway.networking.k8s.io/gateway-name': 'waypoint' } };
+const nodeIn = (name: string) =>
+  object('v1', 'Node', name, {}, { namespace: '', labels: { 'topology.kubernetes.io/zone': `zone-${name}` } });
 
 const leaving = (key: string, ports = '443') => ({ annotations: { [key]: ports } });
 /** Its init container redirects what it sends to a container beside the application. */
@@ -189,7 +201,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'of Kuma for another',
     [zonal({ kind: 'MeshService', name: 'db' })],
-    /chooses by tags → a MeshLoadBalancingStrategy/,
+    /chooses by tags; a zone of Kuma is the cluster → a MeshLoadBalancingStrategy/,
   ],
 ];
 
@@ -359,6 +371,15 @@ const CASES: readonly Case[] = [
     ['cilium-clustermesh'],
     annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'remote' }),
   ],
+  [
+    'clusters joined by Cilium, an affinity that is none',
+    [],
+    ['cilium-clustermesh'],
+    annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'none' }),
+  ],
+  ['an affinity of a Service that is not global', [], [], annotated('service.cilium.io/affinity', 'remote')],
+  ['an Ingress without class where Skipper runs', [ingress(undefined), running('teapot/skipper:v0.21')], ['skipper']],
+  ['the same where Voyager runs', [ingress(undefined), running('appscode/voyager:v13.0.0')], ['voyager']],
   ...['Public', 'Private'].map((type): (typeof CASES)[number] => {
     const labels = { 'networking.internal.knative.dev/serviceType': type };
     return [`Knative, ${type}`, [], ['knative'], web({ metadata: { labels } })];
@@ -475,6 +496,30 @@ describe('clients that bypass the proxies', () => {
       for (const each of [web(), sidecar, ...objects]) collector.add(each);
       const found = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
       expect(found.map(({ decides, setting }) => `${decides} → ${setting}`).join()).to.match(line);
+    });
+  }
+
+  const says: readonly (readonly [name: string, objects: Objects, line: RegExp])[] = [
+    ['Linkerd 2.13.2', [linkerd('stable-2.13.2')], /before 2\.13\.4 it keeps to the zone .* → an update; until then/],
+    ['Linkerd 2.13.4', [linkerd('stable-2.13.4')], /^its destination controller filters [^;]* → $/],
+    [
+      'Ingresses that share an upstream',
+      [ingress('nginx'), { ...ingress('nginx', { [UPSTREAM]: 'true' }), metadata: OTHER_INGRESS }],
+      /share an upstream: the first that was created decides/,
+    ],
+    ['a Skipper that knows its zone', [ingress('skipper'), SKIPPER], /^started with -kubernetes-topology-zone .* → $/],
+    [
+      'a waypoint in one zone',
+      [WAYPOINT, ...['a', 'b'].map(nodeIn), pod('waypoint', false, OF_WAYPOINT)],
+      /^requests go to Pods of a waypoint first \(in zone-a\).* → Pods of the waypoint in every zone/,
+    ],
+  ];
+  for (const [name, objects, line] of says) {
+    it(`says of ${name} what is so`, () => {
+      const collector = createCollector();
+      for (const each of [web(), ...objects]) collector.add(each);
+      const found = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
+      expect(`${found[0]?.decides} → ${found[0]?.setting}`).to.match(line);
     });
   }
 

@@ -77,6 +77,12 @@ const LB = entrance('LoadBalancer');
 const may = (...rights: readonly KubernetesObject[]): KubernetesObject[] => [edge(), LB, ...rights];
 const web = service({ metadata: { name: 'web', namespace: 'shop' }, spec: { selector: { app: 'web' } } });
 
+const MAPPING: Extra = {
+  apiVersion: 'getambassador.io/v3alpha1',
+  kind: 'Mapping',
+  metadata: { name: 'other', namespace: 'shop' },
+  spec: { service: 'other' },
+};
 const PODS = roleIn('shop', { resources: ['pods', 'services'] }, { resources: ['leases'], verbs: ['update'] });
 const OPERATOR = roleIn(
   'shop',
@@ -109,6 +115,7 @@ describe('workloads that may go around the proxies', () => {
       [edge('registry.k8s.io/ingress-nginx/controller:v1.13'), LB, SLICES, ACCOUNT],
       undefined,
     ],
+    ['is Emissary with Mappings', [edge('emissary:3.9'), LB, SLICES, ACCOUNT, MAPPING], undefined],
     ['receives traffic inside only', [edge(), entrance('ClusterIP'), SLICES, ACCOUNT], undefined],
     ['may only get one', may(rule('*', '*', 'get'), ACCOUNT), undefined],
     ['watches other objects', may(rule('', 'pods', 'watch'), ACCOUNT), undefined],
