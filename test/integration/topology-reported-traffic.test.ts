@@ -737,7 +737,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/39792',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
     around('istio'),
-    /by DestinationRule shop\/web \(.*\); before Istio 1\.20 only from Pods that a Service selects(?! →)/,
+    /by DestinationRule shop\/web; before Istio 1\.20 only from Pods that a Service selects.* → where load is to be even instead/,
   ],
   [
     'https://github.com/istio/istio/issues/17802',

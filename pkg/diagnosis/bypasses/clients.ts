@@ -1,5 +1,5 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
-import type { Client } from './settings.ts';
+import type { Client } from './types.ts';
 
 /** The host of a rule has to be the Service's (istio/istio#27552). */
 const ISTIO_SETTING =

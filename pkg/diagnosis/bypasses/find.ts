@@ -10,7 +10,8 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SERVICE_MARKS, SOCKETS } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
-import { NEW_FIELD, BY_ITSELF, type Client, asSet, leaves, ofWaypoint, underLocal } from './settings.ts';
+import { NEW_FIELD, BY_ITSELF, asSet, leaves, ofWaypoint, underLocal } from './settings.ts';
+import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
 const DNS_UPSTREAM = 'kube-dns-upstream';

@@ -1,6 +1,6 @@
 // Which objects, classes and annotations say who sends to a Service past its proxies, as tables.
 import { CLIENTS, type ClientName } from './clients.ts';
-import type { Client } from './settings.ts';
+import type { Client } from './types.ts';
 
 type RouteKind = readonly [api: string, kind: string, where: 'anywhere' | 'beside' | 'cluster', client?: ClientName];
 

@@ -9,7 +9,7 @@ import { imageVersion } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, Workload } from '../snapshot.ts';
 import type { ClientName } from './clients.ts';
-import type { Client } from './settings.ts';
+import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */

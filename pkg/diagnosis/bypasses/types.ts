@@ -1,0 +1,33 @@
+// What is known of who goes around the proxies of Services: a row of the table of clients.
+import type { KubernetesVersion } from '../../routing/types.ts';
+
+/** Clients of one kind that go around a Service's proxies. */
+export interface Client {
+  /** What decides about zones instead. Default: it chooses by itself, without zones. */
+  readonly decides?: string;
+  /** What to set, so that zones count; `spec.trafficDistribution` stands first. Default: nothing is known. */
+  readonly setting?: string;
+  readonly source: string;
+  /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
+  readonly usesClusterIp?: string;
+  /** It is not known what it does. */
+  readonly unsure?: true;
+  /** It follows the same hints as the Service's proxies. */
+  readonly byHints?: boolean;
+  /** An annotation of the Service with values for which something else holds. */
+  readonly unless?: readonly [key: string, value: RegExp];
+  /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
+  readonly kept?: RegExp;
+  /** It keeps to its zone already. */
+  readonly keeps?: boolean;
+  /** First versions that keep to `internalTrafficPolicy: Local`, follow hints, or prefer their zone by `spec.trafficDistribution`: `PreferClose`, and other names. */
+  readonly since?: Readonly<Partial<Record<'local' | 'hints' | 'field' | 'names', KubernetesVersion>>>;
+  /** So they do by the annotation `topology-mode`. */
+  readonly readsMode?: true;
+  /** Images that show its version. */
+  readonly image?: RegExp;
+  /** Those of the edition that has the setting. */
+  readonly edition?: RegExp;
+  /** Objects of this kind decide first. */
+  readonly byRule?: 'DestinationRule' | 'BackendTrafficPolicy' | 'BackendConfigPolicy' | 'MeshLoadBalancingStrategy';
+}
