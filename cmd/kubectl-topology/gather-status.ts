@@ -44,16 +44,13 @@ const sliceFor = (namespace: string): EndpointSlice => ({
 const isHinted = ({ endpoints }: EndpointSlice): boolean =>
   endpoints?.[0]?.hints?.forZones?.some(({ name }) => name === ZONE) ?? false;
 
-/** A webhook that fails, as API servers word it, under `failurePolicy: Fail`. */
-const isRefusal = ({ status, message }: ApiError): boolean =>
-  status === 500 && message.includes('failed calling webhook');
-
 const failureOf = (error: unknown): Pick<ProbeResult, 'outcome' | 'message'> => {
   if (error instanceof ConnectionError) return { outcome: 'Unknown', message: error.message };
   if (!(error instanceof ApiError)) throw error;
-  const { message } = error;
-  if (isRefusal(error)) return { outcome: 'Refused', message };
-  const needed = error.status === 403 ? 'it needs the right to create endpointslices there, even as a dry run: ' : '';
+  const { message, status } = error;
+  // A webhook that fails, as API servers word it, under `failurePolicy: Fail`.
+  if (status === 500 && message.includes('failed calling webhook')) return { outcome: 'Refused', message };
+  const needed = status === 403 ? 'it needs the right to create endpointslices there, even as a dry run: ' : '';
   return { outcome: 'Unknown', message: `${needed}${message}` };
 };
 

@@ -15,6 +15,7 @@ import {
   oneOf,
   optional,
   rule,
+  ruled,
   rules,
   dateTime,
   whole,
@@ -33,9 +34,7 @@ const duration = (description: string) =>
     description,
     maxLength: 32,
     pattern: '^([0-9]+(\\.[0-9]+)?(h|m|s|ms))+$',
-    ...rules(
-      rule<string>("duration(self) >= duration('1s')", 'must be at least 1s', (self) => secondsOf(self, '') >= 1),
-    ),
+    ...ruled<string>("duration(self) >= duration('1s')", 'must be at least 1s', (self) => secondsOf(self, '') >= 1),
   });
 
 const zoneName = (description: string) => Type.String({ minLength: 1, maxLength: 63, description });
@@ -58,12 +57,10 @@ const metrics = fields(
       'How often it is read. Default: about every 15s, when its samples are due; traffic meters every 2s.',
     ),
   }),
-  rules(
-    rule<{ query?: unknown; source?: unknown }>(
-      "!has(self.query) || (has(self.source) && self.source != 'metrics.k8s.io')",
-      'query needs a source that takes one: name a Prometheus source',
-      ({ query, source = 'metrics.k8s.io' }) => query === undefined || source !== 'metrics.k8s.io',
-    ),
+  ruled<{ query?: unknown; source?: unknown }>(
+    "!has(self.query) || (has(self.source) && self.source != 'metrics.k8s.io')",
+    'query needs a source that takes one: name a Prometheus source',
+    ({ query, source = 'metrics.k8s.io' }) => query === undefined || source !== 'metrics.k8s.io',
   ),
 );
 
@@ -77,15 +74,13 @@ const capacity = fields(
       description: 'Capacity of every Pod, with from: Value. In cores, or in the unit that the samples have.',
       maxLength: 32,
       pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M)?$',
-      ...rules(rule<string>("self.matches('[1-9]')", 'must be above 0', (self) => /[1-9]/.test(self))),
+      ...ruled<string>("self.matches('[1-9]')", 'must be above 0', (self) => /[1-9]/.test(self)),
     }),
   }),
-  rules(
-    rule<{ from?: unknown; value?: unknown }>(
-      "(has(self.from) && self.from == 'Value') == has(self.value)",
-      'value belongs to from: Value, and from: Value needs a value',
-      ({ from, value }) => (from === 'Value') === (value !== undefined),
-    ),
+  ruled<{ from?: unknown; value?: unknown }>(
+    "(has(self.from) && self.from == 'Value') == has(self.value)",
+    'value belongs to from: Value, and from: Value needs a value',
+    ({ from, value }) => (from === 'Value') === (value !== undefined),
   ),
 );
 
@@ -96,12 +91,10 @@ const zoneCost = fields(
     to: zoneName('Zone of the endpoints.'),
     cost: Type.Number({ minimum: 0, maximum: 1_000_000, description: 'In any unit.' }),
   },
-  rules(
-    rule<{ from: unknown; to: unknown }>(
-      'self.from != self.to',
-      'traffic inside a zone costs nothing: name two zones',
-      ({ from, to }) => from !== to,
-    ),
+  ruled<{ from: unknown; to: unknown }>(
+    'self.from != self.to',
+    'traffic inside a zone costs nothing: name two zones',
+    ({ from, to }) => from !== to,
   ),
 );
 
@@ -111,12 +104,10 @@ const staleness = fields(
     holdAfter: duration('From this age on zones get endpoints for four times the demand last seen. Default 2m.'),
     safeModeAfter: duration('From this age on `safeMode` is in force. Default 10m.'),
   }),
-  rules(
-    rule<{ holdAfter?: unknown; safeModeAfter?: unknown }>(
-      "duration(has(self.safeModeAfter) ? self.safeModeAfter : '10m') > duration(has(self.holdAfter) ? self.holdAfter : '2m')",
-      'safeModeAfter (default 10m) must be longer than holdAfter (default 2m)',
-      ({ holdAfter, safeModeAfter }) => secondsOf(safeModeAfter, '10m') > secondsOf(holdAfter, '2m'),
-    ),
+  ruled<{ holdAfter?: unknown; safeModeAfter?: unknown }>(
+    "duration(has(self.safeModeAfter) ? self.safeModeAfter : '10m') > duration(has(self.holdAfter) ? self.holdAfter : '2m')",
+    'safeModeAfter (default 10m) must be longer than holdAfter (default 2m)',
+    ({ holdAfter, safeModeAfter }) => secondsOf(safeModeAfter, '10m') > secondsOf(holdAfter, '2m'),
   ),
 );
 

@@ -74,6 +74,9 @@ type Rule = ReturnType<typeof rule>;
 
 export const rules = (...list: Rule[]) => ({ 'x-kubernetes-validations': list });
 
+/** One rule alone. */
+export const ruled = <T>(...only: Parameters<typeof rule<T>>) => rules(rule(...only));
+
 const requirement = (more: Type.SchemaOptions) =>
   fields(
     'One requirement.',
@@ -89,12 +92,10 @@ const requirement = (more: Type.SchemaOptions) =>
     },
     {
       ...more,
-      ...rules(
-        rule<{ operator: string; values?: unknown[] }>(
-          "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-          'In and NotIn need values, Exists and DoesNotExist take none',
-          ({ operator, values = [] }) => ['In', 'NotIn'].includes(operator) === values.length > 0,
-        ),
+      ...ruled<{ operator: string; values?: unknown[] }>(
+        "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+        'In and NotIn need values, Exists and DoesNotExist take none',
+        ({ operator, values = [] }) => ['In', 'NotIn'].includes(operator) === values.length > 0,
       ),
     },
   );

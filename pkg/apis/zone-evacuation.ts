@@ -1,7 +1,7 @@
 // ZoneEvacuation: new connections leave a zone's endpoints until a time; the schema, and the types that are derived from it.
 import * as Type from '@sinclair/typebox';
 import type { ObjectMeta } from './meta.ts';
-import { byKeys, dateTime, fields, generation, labelSelector, oneOf, optional, rule, rules, whole } from './schema.ts';
+import { byKeys, dateTime, fields, generation, labelSelector, oneOf, optional, ruled, whole } from './schema.ts';
 
 const text = (maxLength: number, description: string, more: Type.StringOptions = {}) =>
   Type.String({ maxLength, description, ...more });
@@ -13,18 +13,16 @@ const LONGEST = '168h';
 const spec = fields('What to evacuate, and for how long.', {
   zone: text(63, 'Zone whose endpoints get no new connections: a value of `topology.kubernetes.io/zone` of Nodes.', {
     pattern: '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$',
-    ...rules(rule('self == oldSelf', 'cannot be changed: create another ZoneEvacuation')),
+    ...ruled('self == oldSelf', 'cannot be changed: create another ZoneEvacuation'),
   }),
   duration: text(
     32,
     'From the creation of this object on, at most 168h. To extend it, raise it; to end it, delete the object.',
     {
       pattern: '^([0-9]+(\\.[0-9]+)?(h|m|s))+$',
-      ...rules(
-        rule(
-          `duration(self) >= duration('1m') && duration(self) <= duration('${LONGEST}')`,
-          'must be between 1m and 168h, which is seven days',
-        ),
+      ...ruled(
+        `duration(self) >= duration('1m') && duration(self) <= duration('${LONGEST}')`,
+        'must be between 1m and 168h, which is seven days',
       ),
     },
   ),

@@ -8,7 +8,7 @@ import {
 } from '../diagnosis/audit/service.ts';
 import { type AuditSum, type CauseGroup } from '../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../diagnosis/audit/audit.ts';
-import { countText, moneyText, overloadText, percentText, volumeText } from './figures.ts';
+import { countText, moneyText, overloadText, percentText, threeDigits } from './figures.ts';
 import { type Column, type Screen, type Style, clean, screenFor, tableOf } from './text.ts';
 import { WANTED_TEXT, measuredText } from './measured.ts';
 
@@ -17,7 +17,7 @@ const part = ({ count, of }: ServiceAudit['used']): string => (of === 0 ? '-' : 
 type ServiceColumn = Column<ServiceAudit>;
 
 const MEASURED: readonly ServiceColumn[] = [
-  ['GB/DAY', ({ measured }) => (measured === undefined ? '-' : volumeText(measured.gigabytesPerDay))],
+  ['GB/DAY', ({ measured }) => (measured === undefined ? '-' : threeDigits(measured.gigabytesPerDay))],
   ['MEASURED', ({ measured }) => percentText(measured?.crossZoneShare ?? null)],
 ];
 

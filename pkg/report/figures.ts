@@ -24,15 +24,12 @@ export const countText = (count: number, noun: string): string =>
 /** Above this digits are no longer counted one by one. */
 const MANY = 1e15;
 
-/** Three digits that count, without an exponent below `MANY`. */
+/** Three digits that count, `812`, `0.04`, without an exponent below `MANY`. */
 export const threeDigits = (value: number): string => {
   if (!(value < MANY)) return value.toPrecision(3);
   const digits = value <= 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(value)));
   return value.toLocaleString('en-US', { maximumFractionDigits: Math.min(digits, 6) });
 };
-
-/** Gigabytes: `812`, `0.04`. */
-export const volumeText = (gigabytes: number): string => threeDigits(gigabytes);
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 const KILO = 1_000;
@@ -47,6 +44,9 @@ export const bytesText = (bytes: number): string => {
 export const rateText = (bytes: number): string => `${bytesText(bytes)}/s`;
 
 const CENTS = 2;
+
+/** `1.5`, `0.25`: two decimals at most. */
+export const coresText = (cores: number): string => String(Number(cores.toFixed(CENTS)));
 
 /** Two decimals, thousands apart, the currency behind: `1,204.50 EUR`. */
 export const moneyText = (amount: number, currency: string): string =>

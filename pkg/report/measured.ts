@@ -5,7 +5,7 @@ import type { MeasuredPart, MeasuredPast } from '../diagnosis/measured.ts';
 import type { HintSource } from '../diagnosis/models/hints.ts';
 import { bytesOf, connectionsOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
-import { moneyText, percentText, rateText, spanText, volumeText } from './figures.ts';
+import { moneyText, percentText, rateText, spanText, threeDigits } from './figures.ts';
 import {
   type Column,
   type Screen,
@@ -36,10 +36,10 @@ export const measuredRows = ({ measured, prices }: AuditReport): readonly (reado
   if (measured === undefined || prices === undefined) return [];
   const row = (name: string, part: MeasuredPart): string[] => [
     name,
-    volumeText(part.gigabytesPerDay),
-    volumeText(part.crossZoneGigabytesPerDay),
-    volumeText(part.externalGigabytesPerDay),
-    volumeText(part.unknownGigabytesPerDay),
+    threeDigits(part.gigabytesPerDay),
+    threeDigits(part.crossZoneGigabytesPerDay),
+    threeDigits(part.externalGigabytesPerDay),
+    threeDigits(part.unknownGigabytesPerDay),
     moneyText(part.monthlyCost, prices.currency),
   ];
   const others =
@@ -151,7 +151,7 @@ export const explainedTraffic = (traffic: ExplainedTraffic, indent: string, { un
   const { notes, gigabytesPerDay, crossZoneShare, connections, monthlyCost, prices } = traffic;
   const money = (amount: number): string => moneyText(amount, prices.currency);
   const counted = connections === null ? '' : `${connections.toPrecision(3)} connections a second, `;
-  const head = `${counted}${volumeText(gigabytesPerDay)} GB a day; ${percentText(crossZoneShare)} of the bytes cross zones (${measuredBy(traffic)})`;
+  const head = `${counted}${threeDigits(gigabytesPerDay)} GB a day; ${percentText(crossZoneShare)} of the bytes cross zones (${measuredBy(traffic)})`;
   const cost = `costs ${money(monthlyCost.current)} a month; routing by zone saves ${money(monthlyCost.saved ?? 0)} already and would save ${monthlyCost.saving === null ? 'what is not known' : `${money(monthlyCost.saving.routing)} more`} (${prices.source})`;
   const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(traffic.matrix), indent);
   const lines = [head, cost, ...notes.map((note) => `note: ${note}`)].map((text) => wrap(text, indent));

@@ -2,18 +2,15 @@
 import { type Matrix, type Outcome, boundedPercentText } from '../diagnosis/simulate/verdict.ts';
 import type { ModeReport, SimulationReport } from '../diagnosis/simulate/simulate.ts';
 import { amountOf } from '../flow/types.ts';
-import { countText, moneyText, overloadText } from './figures.ts';
+import { coresText, countText, moneyText, overloadText } from './figures.ts';
 import { type Column, type Screen, type Style, clean, indented, screenFor, tableOf, zoneText } from './text.ts';
 import { routerHead, routersText } from './routers.ts';
 
 const INDENT = '  ';
-const CENTS = 2;
 
 /** Broken into lines, but not between a number and its percent sign. */
 const wrapped = ({ wrap }: Screen, text: string, indent = INDENT): string =>
   wrap(text.replaceAll(' %', '\u00A0%'), indent).replaceAll('\u00A0%', ' %');
-
-const coresText = (cores: number): string => String(Number(cores.toFixed(CENTS)));
 
 const SOURCES: Readonly<Record<SimulationReport['demand']['source'], string>> = {
   demand: 'as given',

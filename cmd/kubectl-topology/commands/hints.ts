@@ -14,11 +14,6 @@ const zonesText = ({ zones }: ServiceHints): string =>
     .map(([zone, { hinted }]) => `${zone}=${hinted}`)
     .join(' ');
 
-type HintedEndpoint = ServiceHints['endpoints'][number];
-
-const hintsText = ({ hints }: HintedEndpoint): string =>
-  hints === null ? '-' : [...hints.forZones, ...hints.forNodes].join(',');
-
 const hintedText = ({ endpoints }: ServiceHints): string => {
   const ready = endpoints.filter((endpoint) => endpoint.ready);
   return `${ready.filter(({ hints }) => hints !== null).length}/${ready.length}`;
@@ -36,12 +31,12 @@ const NARROW: readonly Column<ServiceHints>[] = [
   ['ZONES', zonesText],
   ['EVENT', ({ events }) => events[0]?.message ?? ''],
 ];
-const WIDE: readonly Column<ServiceHints & { readonly endpoint: HintedEndpoint }>[] = [
+const WIDE: readonly Column<ServiceHints & { readonly endpoint: ServiceHints['endpoints'][number] }>[] = [
   ...NAMES,
   ['ADDRESS', ({ endpoint }) => endpoint.address],
   ['ZONE', ({ endpoint }) => endpoint.zone || '-'],
   ['READY', ({ endpoint }) => String(endpoint.ready)],
-  ['HINTS', ({ endpoint }) => hintsText(endpoint)],
+  ['HINTS', ({ endpoint: { hints } }) => (hints === null ? '-' : [...hints.forZones, ...hints.forNodes].join(','))],
 ];
 
 const renderHints = ({ services }: HintsReport, wide: boolean): string =>

@@ -4,7 +4,7 @@ import { DEFAULT_OVERLOAD, DEFAULT_TARGET, type Weights } from '../../../pkg/dia
 import { type ClusterSnapshot, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
-import { percentText } from '../../../pkg/report/figures.ts';
+import { coresText, percentText } from '../../../pkg/report/figures.ts';
 import { renderTable } from '../../../pkg/report/text.ts';
 import { flag, type FlagsOf, requiredFlag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
@@ -29,9 +29,6 @@ const FLAGS = {
   ),
 };
 
-const HUNDREDTHS = 100;
-const amount = (demand: number): string => String(Math.round(demand * HUNDREDTHS) / HUNDREDTHS);
-
 /** `of`: what the utilization of an endpoint is a share of. */
 const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanReport, of: string): string => {
   const endpoints = renderTable(
@@ -46,7 +43,7 @@ const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanRe
     ['ZONE', 'DEMAND', 'ENDPOINTS', 'UTILIZATION'],
     Object.entries(zones).map(([zone, { demand, endpoints: count, utilization }]) => [
       zone === '' ? '(none)' : zone,
-      amount(demand),
+      coresText(demand),
       String(count),
       percentText(utilization),
     ]),

@@ -11,11 +11,9 @@ import { withClient, withProgress } from '../session.ts';
 import type { RETURN_FLAGS } from './flags.ts';
 import { followReturn } from './follow.ts';
 
-const slicesText = (count: number): string => countText(count, 'slice');
-
 const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
   const returned = await withProgress(io, (show) =>
-    followReturn(client, zone, (count) => show(`returning: ${slicesText(count)} left`), io.signal),
+    followReturn(client, zone, (count) => show(`returning: ${countText(count, 'slice')} left`), io.signal),
   ).catch(unlessLeft(io));
   if (returned === undefined) {
     io.err.write('still returning: the evacuation has ended, and the slices are being restored\n');
@@ -27,7 +25,8 @@ const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => 
 
 const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
   const { left, errors } = await withProgress(io, (show) => {
-    const onDone = (done: number, all: number): void => show(`returning directly: ${done} of ${slicesText(all)}`);
+    const onDone = (done: number, all: number): void =>
+      show(`returning directly: ${done} of ${countText(all, 'slice')}`);
     return returnSlices({ client, zone, fieldManager: 'kubectl-topology', onDone }, io.signal);
   });
   if (left === 0) {
@@ -38,7 +37,7 @@ const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> =
     errors.length === 0
       ? 'another process writes them again: stop the settings-reconciler, and try again'
       : errorText(errors[0]);
-  io.err.write(`error: ${slicesText(left)} still show the evacuation: ${why}\n`);
+  io.err.write(`error: ${countText(left, 'slice')} still show the evacuation: ${why}\n`);
   return 1;
 };
 

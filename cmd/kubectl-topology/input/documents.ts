@@ -3,7 +3,7 @@ import { CORE_SCHEMA, YAMLException, load, mergeTag } from 'js-yaml';
 import { renderPath } from '../../../pkg/apis/config/config-error.ts';
 import { type Fields, isFields, parserText } from '../../../pkg/apis/values.ts';
 import type { Place } from '../../../pkg/diagnosis/check/check.ts';
-import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
+import { FieldError, asFields, pickTexts } from '../../../pkg/diagnosis/project/fields.ts';
 import { InputError } from '../io.ts';
 
 /** Takes one object that is no list, and where it begins; throws FieldError where it does not fit. */
@@ -45,10 +45,8 @@ const MAX_NAME = 300;
 
 /** `Service default/web`; empty where the object does not say. */
 const titleIn = (object: unknown): string => {
-  if (!isFields(object) || typeof object['kind'] !== 'string') return '';
-  const metadata = isFields(object['metadata']) ? object['metadata'] : {};
-  const parts = [metadata['namespace'], metadata['name']].filter((part) => typeof part === 'string');
-  const name = `${object['kind']} ${parts.join('/')}`.trim();
+  const { kind, namespace, name: own } = pickTexts(object, 'kind', 'metadata.namespace', 'metadata.name');
+  const name = kind === '' ? '' : `${kind} ${[namespace, own].filter((part) => part !== '').join('/')}`.trim();
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
 };
 

@@ -59,9 +59,6 @@ const SETTINGS =
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'kmesh', 'node-local-dns']);
 
-const isKept = (router: RouterObject, { of }: ReturnType<typeof endpointRights>): boolean =>
-  router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name) || of(router).length > 0;
-
 const keptArgs = (args: readonly string[]): string[] => [
   ...FLAGS.flatMap((name) => {
     const value = flagValue(args, name);
@@ -107,6 +104,8 @@ const withoutAnnotations = <T extends { metadata?: ObjectMeta }>(object: T): T =
 export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): object => {
   const { nodes, services, slices, routers, webhooks, clusterRoles, clusterRoleBindings } = withCertificates(snapshot);
   const rights = endpointRights(snapshot);
+  const isKept = (router: RouterObject): boolean =>
+    router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name) || rights.of(router).length > 0;
   /** Roles that allow to watch endpoints. */
   const watching = new Set(itemsOf(clusterRoles).map(({ namespace, name }) => `${namespace}/${name}`));
   const kept = {
@@ -117,9 +116,7 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
     slices: changeItems(slices, (items) => items.map(withoutAnnotations)),
     workloads: changeItems(snapshot.workloads, (items) => items.map(withoutOtherHosts(itemsOf(services)))),
     webhooks: changeItems(webhooks, (items) => items.map(({ caBundle: _, ...webhook }) => webhook)),
-    routers: changeItems(routers, (items) =>
-      items.filter((router) => isKept(router, rights)).map(routerWithoutSecrets),
-    ),
+    routers: changeItems(routers, (items) => items.filter(isKept).map(routerWithoutSecrets)),
   };
   return {
     apiVersion: API_VERSION,

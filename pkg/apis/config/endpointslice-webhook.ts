@@ -14,7 +14,7 @@ import {
   servedNamespacesProblems,
   userName,
 } from './schema.ts';
-import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
+import type { ConfigHeader, ConfigKind } from './load.ts';
 
 const address = block(
   'Where API servers reach the webhook; default: the Service `endpointslice-webhook`.',
@@ -104,19 +104,16 @@ const schema = Type.Object({
 /** EndpointSliceWebhookConfiguration after defaulting. */
 export type EndpointSliceWebhookConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
-const check = ({ registration: configured }: EndpointSliceWebhookConfiguration): CrossFieldProblem[] => {
-  const { address: to } = configured;
-  const twice = to.service !== undefined && to.url !== undefined;
-  const message = 'excludes registration.address.service.';
-  return [
-    ...(twice ? [{ path: ['registration', 'address', 'url'], message }] : []),
-    ...servedNamespacesProblems('registration', configured),
-  ];
-};
-
 /** What `loadConfiguration` needs to read the endpointslice-webhook's file. */
 export const ENDPOINTSLICE_WEBHOOK_CONFIGURATION: ConfigKind<EndpointSliceWebhookConfiguration> = {
   kind: 'EndpointSliceWebhookConfiguration',
   schema,
-  check,
+  check({ registration: configured }) {
+    const { service, url } = configured.address;
+    const message = 'excludes registration.address.service.';
+    return [
+      ...(service && url !== undefined ? [{ path: ['registration', 'address', 'url'], message }] : []),
+      ...servedNamespacesProblems('registration', configured),
+    ];
+  },
 };

@@ -10,7 +10,7 @@ import {
   leaderElectionSchema,
   namespaceList,
 } from './schema.ts';
-import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
+import type { ConfigHeader, ConfigKind } from './load.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from './load-sources.ts';
 
 const status = block('The status of FlowPolicies.', {
@@ -60,14 +60,12 @@ const schema = Type.Object({
 /** FlowControllerConfiguration after defaulting. */
 export type FlowControllerConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
-const check = (config: FlowControllerConfiguration): CrossFieldProblem[] => [
-  ...metricSourcesProblems('metricSources', config.metricSources),
-  ...leaderElectionProblems(config.leaderElection),
-];
-
 /** What `loadConfiguration` needs to read the flow-controller's file. */
 export const FLOW_CONTROLLER_CONFIGURATION: ConfigKind<FlowControllerConfiguration> = {
   kind: 'FlowControllerConfiguration',
   schema,
-  check,
+  check: ({ metricSources, leaderElection }) => [
+    ...metricSourcesProblems('metricSources', metricSources),
+    ...leaderElectionProblems(leaderElection),
+  ],
 };

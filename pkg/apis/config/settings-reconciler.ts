@@ -16,7 +16,7 @@ import {
   seconds,
   servedNamespacesProblems,
 } from './schema.ts';
-import type { ConfigHeader, ConfigKind, CrossFieldProblem } from './load.ts';
+import type { ConfigHeader, ConfigKind } from './load.ts';
 
 const EXTENSIONS_SCHEMA = block(
   "Gardener's Extension resources: classes shoot and seed with mode seed, class garden with mode garden.",
@@ -53,29 +53,19 @@ const gardener = block(
   }),
 );
 
+/** Other fields may be there as well. */
+const having = (properties: Readonly<Record<string, object>>) => ({ type: 'object', properties });
+
 const zonesAndSetting = Type.Unsafe<Pick<Seed, 'spec' | 'status'>>({
-  type: 'object',
-  properties: {
-    spec: {
-      type: 'object',
-      properties: {
-        provider: {
-          type: 'object',
-          properties: { zones: { type: 'array', items: { type: 'string' }, description: 'Zones of the Seed.' } },
-        },
-        settings: {
-          type: 'object',
-          properties: {
-            topologyAwareRouting: {
-              type: 'object',
-              properties: { enabled: { type: 'boolean', description: "The Seed's setting." } },
-            },
-          },
-        },
-      },
-    },
+  ...having({
+    spec: having({
+      provider: having({ zones: { type: 'array', items: { type: 'string' }, description: 'Zones of the Seed.' } }),
+      settings: having({
+        topologyAwareRouting: having({ enabled: { type: 'boolean', description: "The Seed's setting." } }),
+      }),
+    }),
     status: { type: 'object' },
-  },
+  }),
   description: 'The Seed as a chart renders it (`gardener.seed`); other fields of its spec are allowed and not read.',
 });
 
@@ -152,23 +142,17 @@ const schema = Type.Object({
 /** SettingsReconcilerConfiguration after defaulting. */
 export type SettingsReconcilerConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
-const check = (config: SettingsReconcilerConfiguration): CrossFieldProblem[] => {
-  const { garden } = config.modes;
-  const own: CrossFieldProblem[] = [];
-  if (garden !== undefined && config.excludedNamespaces.includes(garden.namespace)) {
-    const message = `excludes ${JSON.stringify(garden.namespace)}, the namespace that modes.garden manages.`;
-    own.push({ path: ['excludedNamespaces'], message });
-  }
-  return [
-    ...own,
-    ...servedNamespacesProblems('hintRepair', config.hintRepair),
-    ...leaderElectionProblems(config.leaderElection),
-  ];
-};
-
 /** What `loadConfiguration` needs to read the settings-reconciler's file. */
 export const SETTINGS_RECONCILER_CONFIGURATION: ConfigKind<SettingsReconcilerConfiguration> = {
   kind: 'SettingsReconcilerConfiguration',
   schema,
-  check,
+  check(config) {
+    const { namespace = '' } = config.modes.garden ?? {};
+    const message = `excludes ${JSON.stringify(namespace)}, the namespace that modes.garden manages.`;
+    return [
+      ...(config.excludedNamespaces.includes(namespace) ? [{ path: ['excludedNamespaces'], message }] : []),
+      ...servedNamespacesProblems('hintRepair', config.hintRepair),
+      ...leaderElectionProblems(config.leaderElection),
+    ];
+  },
 };

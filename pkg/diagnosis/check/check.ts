@@ -16,6 +16,7 @@ import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/h
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
 import { GONE_KEYS } from '../explain/wanted.ts';
+import { hasSelector } from '../models/lookup.ts';
 import { type Autoscaler, type ClusterSnapshot, type EntryObject, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
@@ -92,13 +93,13 @@ const fieldRules = (service: Service, { ciliumVersion }: CheckOptions, wish: Wis
 
 /** Nothing comes of what it asks for, whatever the cluster. */
 const vainRules = (service: Service): Said[] => {
-  const { type, clusterIP, internalTrafficPolicy, selector } = service.spec ?? {};
+  const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [said('error', 'ExternalName', 'an ExternalName has no endpoints to route to')];
   if (clusterIP === 'None')
     return [said('warning', 'Headless', 'clients of a headless Service choose among all addresses themselves')];
   if (internalTrafficPolicy === 'Local')
     return [said('warning', 'InternalPolicyLocal', 'internalTrafficPolicy is Local: connections stay on the Node')];
-  if (Object.keys(selector ?? {}).length === 0)
+  if (!hasSelector(service))
     return [said('warning', 'NoSelector', 'without a selector nothing writes hints on its slices')];
   if (service.spec?.publishNotReadyAddresses !== true) return [];
   const message = 'publishNotReadyAddresses is true: clients of a zone may get Pods only that are not ready';
@@ -164,16 +165,10 @@ type Named = Pick<Finding, 'kind' | 'namespace' | 'name'>;
 
 export const findingKeyOf = ({ kind, namespace, name }: Named): string => `${kind}/${namespace}/${name}`;
 
-const isRouted = ({ spec }: Service): boolean =>
-  spec?.type !== 'ExternalName' && spec?.clusterIP !== 'None' && Object.keys(spec?.selector ?? {}).length > 0;
-
 const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Workload): boolean =>
   namespace === (metadata?.namespace ?? '') && matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
 
-interface Behind {
-  readonly workload: Workload;
-  readonly replicas: number;
-}
+type Behind = Readonly<{ workload: Workload; replicas: number }>;
 
 /** With a version that was named, what helps there. */
 const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOptions): string => {
@@ -238,7 +233,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
       const own = [...annotationRules(service, version, wish), ...fieldRules(service, options, wish)];
       report(object, [...own, ...vainRules(service)]);
     }
-    if (!isRouted(service)) continue;
+    if (service.spec?.type === 'ExternalName' || service.spec?.clusterIP === 'None' || !hasSelector(service)) continue;
     const behind = workloads.filter(({ workload }) => selects(service, workload));
     const callers = calls.filter((entry) => entry.services.includes(`${namespace}/${name}`));
     if (!speaks) report(object, silence(service, behind, callers));

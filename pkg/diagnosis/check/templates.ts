@@ -21,13 +21,8 @@ const operatedLabels = (kind: string, name: string): Record<string, string> => {
 /** Undefined for what has no Pods whose labels are known. */
 export const templateOwnerOf = (object: unknown): Workload | undefined => {
   if (!isFields(object)) return undefined;
-  const { apiVersion, kind, name, namespace } = pickTexts(
-    object,
-    'apiVersion',
-    'kind',
-    'metadata.name',
-    'metadata.namespace',
-  );
+  const { apiVersion, kind } = pickTexts(object, 'apiVersion', 'kind');
+  const { name, namespace } = pickTexts(object, 'metadata.name', 'metadata.namespace');
   const [group = ''] = apiVersion.split('/');
   // Groups of Kubernetes itself have no dot, but for those that hold no Pods.
   if (kind !== 'DaemonSet' && !group.includes('.')) return undefined;

@@ -1,5 +1,5 @@
 // A remedy as data: the object and the patch that a command is printed from, and that is tried on the objects in memory before it is offered.
-import { type Service, zoneOfNode } from '../../apis/core.ts';
+import type { Service } from '../../apis/core.ts';
 import { type Fields, applyMergePatch, defined, sumBy } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { matchesSelector } from '../../routing/types.ts';
@@ -150,7 +150,7 @@ const movedSlices = (facts: Facts, slices: Facts['slices'], places: Places): Fac
   const { workloads, service, nodes, families } = facts;
   if (!workloads.some((workload) => places.has(titleOf(workload)))) return slices;
   const lie = zonesOfPods(facts);
-  const replicas = Object.fromEntries([...new Set(nodes.map(zoneOfNode))].map((zone) => [zone, 0]));
+  const replicas = Object.fromEntries([...facts.index.zones].map((zone) => [zone, 0]));
   for (const [at, workload] of workloads.entries()) {
     const own = places.get(titleOf(workload)) ?? lie?.[at];
     if (own === undefined) return undefined;

@@ -2,6 +2,7 @@
 import { isEndpointReady, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
+import { countBy } from '../../evacuation/capacity.ts';
 import { endpointsOf } from '../../upstream/features.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { type ReadyEndpoint, nearest, readyEndpoints } from './lookup.ts';
@@ -53,11 +54,10 @@ const newEndpoints = (
   like: Endpoint | undefined,
 ): Endpoint[] => {
   const names = nodes.filter((node) => zoneOfNode(node) === zone).map(nameOf);
-  const load = new Map(
-    names.sort(byText).map((name) => [name, existing.filter(({ nodeName }) => nodeName === name).length]),
-  );
+  const counts = countBy(existing, ({ nodeName }) => nodeName);
+  const load = new Map(names.sort(byText).map((name) => [name, counts.get(name) ?? 0]));
   return Array.from({ length: count }, (_, index) => {
-    const [nodeName = '', used = 0] = [...load].sort(([, a], [, b]) => a - b)[0] ?? [];
+    const [nodeName, used] = [...load].reduce((least, next) => (next[1] < least[1] ? next : least), ['', Infinity]);
     load.set(nodeName, used + 1);
     return {
       addresses: [newAddress(at + index + 1, family)],
@@ -88,8 +88,6 @@ const hostSlice = ({ service, slices, family, port }: WhatIf): EndpointSlice => 
   };
 };
 
-const addressOf = ({ addresses }: Endpoint): string => addresses[0] ?? '';
-
 /**
  * Takes away the last ready endpoints of a zone by address, or adds some. All hints go with it: the control plane writes
  * slices anew when their Pods change, and so decides anew.
@@ -116,7 +114,7 @@ export const changeReplicas = (whatIf: WhatIf) => {
     changes: Object.fromEntries(changes),
     slices: slices.map(withoutHints).map((slice, index) => {
       const kept = (slice.endpoints ?? []).filter(
-        (endpoint) => !isEndpointReady(endpoint) || !gone.has(addressOf(endpoint)),
+        (endpoint) => !isEndpointReady(endpoint) || !gone.has(endpoint.addresses[0] ?? ''),
       );
       return { ...slice, endpoints: slices[index] === host ? [...kept, ...added] : kept };
     }),

@@ -13,7 +13,7 @@ import type { Explained, ProxyEndpoint, Reason } from '../../upstream/index.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
-import { keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { hasSelector, keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { pricePerGigabyte } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
@@ -153,11 +153,10 @@ const reportOf = (context: Context) => {
   const simulated = MODE_NAMES.map((mode) => simulateMode(mode, context));
   const candidates = simulated.flatMap(({ mode, outcome }) => (outcome === null ? [] : [{ mode, outcome }]));
   const recommendation = recommend(candidates, now, context.limit);
-  const managed = Object.keys(service.spec?.selector ?? {}).length > 0;
   const modes = simulated.map(({ mode, settings, outcome, verdict }) => ({
     mode,
     since: sinceOf(mode, frame.gates),
-    neededComponent: neededComponentOf(mode, settings, managed),
+    neededComponent: neededComponentOf(mode, settings, hasSelector(service)),
     /** What to set on the Service, `field=value` each. */
     settings: outcome === null ? [] : settingsText(settings),
     inForce: mode === inForce,

@@ -30,8 +30,6 @@ export const ANSWERS = [
 
 export type Answer = (typeof ANSWERS)[number];
 
-const rankOf = (answer: Answer): number => ANSWERS.indexOf(answer);
-
 export interface SurvivalOptions extends ExplainOptions {
   /** That are lost, at least one. */
   readonly zones: readonly string[];
@@ -176,7 +174,7 @@ const ofLimit = (load: LoadReport | null): number => (load === null ? 0 : (load.
 /** By the answer, then by how much of the limit the busiest endpoint gets. */
 export const worstFirst = (a: Pick<ServiceSurvival, 'answer' | 'load'>, b: typeof a): number => {
   const [left, right] = [ofLimit(a.load), ofLimit(b.load)];
-  return rankOf(a.answer) - rankOf(b.answer) || (left === right ? 0 : right - left);
+  return ANSWERS.indexOf(a.answer) - ANSWERS.indexOf(b.answer) || (left === right ? 0 : right - left);
 };
 
 const amount = ({ basis }: LoadReport, value: number): string =>

@@ -3,7 +3,7 @@ import { AUDIT_GROUPS, type ServiceAudit, isEffectiveInPart } from '../../diagno
 import { type CauseGroup } from '../../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../../diagnosis/audit/audit.ts';
 import { GROUP_TITLES } from '../audit.ts';
-import { moneyText, overloadText, percentText, volumeText } from '../figures.ts';
+import { moneyText, overloadText, percentText, threeDigits } from '../figures.ts';
 import { MEASURED_HEADERS, WANTED_TEXT, measuredRows, measuredSentences } from '../measured.ts';
 import { type Content, type Markup, NOTHING, card, markup, sentence } from './document.ts';
 
@@ -94,7 +94,7 @@ const costContent = ({ monthlyCost, measured: own }: ServiceAudit, currency: str
   const volume =
     own === undefined
       ? NOTHING
-      : markup`<small>${volumeText(own.gigabytesPerDay)} GB a day, ${percentText(own.crossZoneShare)} crosses</small>`;
+      : markup`<small>${threeDigits(own.gigabytesPerDay)} GB a day, ${percentText(own.crossZoneShare)} crosses</small>`;
   return markup`${moneyText(monthlyCost?.current ?? 0, currency)}${volume}`;
 };
 

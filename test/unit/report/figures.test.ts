@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { countText, overloadText, percentText, rateText, volumeText } from '../../../pkg/report/figures.ts';
+import { countText, overloadText, percentText, rateText, threeDigits } from '../../../pkg/report/figures.ts';
 
 describe('report: figures', () => {
   const percentages: readonly (readonly [number | null, string])[] = [
@@ -39,7 +39,7 @@ describe('report: figures', () => {
   ];
   for (const [amount, volume, rate] of volumes) {
     it(`${amount} is ${volume} GB, ${rate}`, () =>
-      expect([volumeText(amount), rateText(amount)]).to.deep.equal([volume, rate]));
+      expect([threeDigits(amount), rateText(amount)]).to.deep.equal([volume, rate]));
   }
 
   it('counts', () => {
