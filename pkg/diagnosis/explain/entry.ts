@@ -56,7 +56,7 @@ export const entryOf = (facts: Facts) => {
     itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer'),
   ].filter((own) => own.length > 0);
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const at = ({ blind, daemonSet, ...kind }: Kind) => {
+  const at = ({ blind, daemonSet, silentIn, ...kind }: Kind) => {
     // Where its Pods are not seen, their selectors say it.
     const runners = index.bypasses.daemonSets
       .filter(({ name }) => daemonSet?.test(name))
@@ -74,9 +74,10 @@ export const entryOf = (facts: Facts) => {
       !index.bypasses.daemonSets.some(({ containers }) =>
         containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true'),
       );
+    const marked = nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined);
     const takers = nodes.filter(
       (node) =>
-        !(heeds && node.metadata?.labels?.[EXCLUDED] !== undefined) &&
+        !marked.includes(node) &&
         (runners.length === 0 || runners.flat().includes(nameOf(node))) &&
         deciders.every((own) => own.some((each) => selectsNode(each, node))),
     );
@@ -91,10 +92,14 @@ export const entryOf = (facts: Facts) => {
       ? `; Nodes without one of its Pods drop it${uncheckedBy(blind)}`
       : `, among Nodes with one of its Pods${rest}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
+    const isSilent = isLocal && silentIn !== undefined && endpoints[0]?.address === PLACEHOLDER;
+    if (isSilent) local = SILENT;
     if (isClosed) local = '; no Node may take it, so it fails';
     const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
-    return { ...kind, policy, enters, takers, isStranded: isStranded || isClosed, ...(isBlind && { blind }) };
+    const isMarked = isClosed && marked.length === nodes.length;
+    const found = { ...kind, policy, enters, takers, isMarked, isSilent, isStranded: isStranded || isClosed };
+    return { ...found, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
   // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.
@@ -106,7 +111,12 @@ export const entryOf = (facts: Facts) => {
   return around.has('aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
 };
 
-const STRANDED_REMEDY = `Run its Pods on Nodes that may take it, let their Nodes take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet), or set \`externalTrafficPolicy: Cluster\`.`;
+const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
+const STRANDED_REMEDY = `${LET_REMEDY} Or run its Pods on Nodes that may take it, or set \`externalTrafficPolicy: Cluster\`.`;
+// siderolabs/talos#9960
+const MARKED_REMEDY =
+  'Take the label off Nodes that are to take it; that of Talos is written back, unless it leaves `machine.nodeLabels` of the machine configuration (`$patch: delete`).';
+const SILENT = "; its endpoint stands for Cilium's Envoy on no Node: none announces it";
 const ENVOY_REMEDY =
   'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.';
 const LEFT_OUT =
@@ -137,10 +147,10 @@ const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly }: Kind): C
 
 /** Where traffic from outside may enter no Node, and under `externalTrafficPolicy: Local` what of it finds no Pod. */
 export const localEntryCauses = (facts: Facts): Cause[] => {
-  const { name, endpoints, nodes } = facts;
+  const { name, endpoints } = facts;
   const entry = entryOf(facts);
   if (entry === undefined || endpoints.length === 0) return [];
-  const { policy, takers, isStranded, blind, announced, reach, leavesOut, silentIn } = entry;
+  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, isSilent } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const fails = (evidence: string, remedy: string): Cause[] => [
@@ -151,20 +161,18 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
       remedy,
     ),
   ];
-  if (endpoints[0]?.address === PLACEHOLDER)
-    return silentIn
-      ? fails("; its endpoint stands for Cilium's Envoy on no Node: none announces it.", ENVOY_REMEDY)
-      : [];
+  if (isSilent) return fails(`${SILENT}.`, ENVOY_REMEDY);
+  if (endpoints[0]?.address === PLACEHOLDER) return [];
+  const hosts = [...new Set(endpoints.map(({ nodeName }) => nodeName))];
+  if (isMarked) {
+    const evidence = `, and all Nodes have the label \`${EXCLUDED}\`, with which none may take its traffic from outside.`;
+    const fix = [`kubectl label node ${hosts.join(' ')} ${EXCLUDED}-`];
+    return fails(evidence, `${MARKED_REMEDY}${leavesOut ?? ''}`).map((own) => ({ ...own, fix }));
+  }
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
-    const where = listed(endpoints.map(({ nodeName }) => nodeName));
-    const isLabelled = nodes.every(({ metadata }) => metadata?.labels?.[EXCLUDED] !== undefined);
-    const why = isLabelled ? `as all have the label \`${EXCLUDED}\`` : 'by labels of Nodes and what announces it';
-    const more = isLabelled ? (leavesOut ?? '') : '';
-    return fails(
-      `, and ${who} may take its traffic from outside, ${why}; its endpoints are on ${where}.`,
-      `${STRANDED_REMEDY}${more}`,
-    );
+    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes and what announces it; its endpoints are on ${listed(hosts)}.`;
+    return fails(evidence, takers.length === 0 ? LET_REMEDY : STRANDED_REMEDY);
   }
   if (dropping.length > 0) {
     const what = 'terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.';
