@@ -450,7 +450,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'ZoneFailsHealthCheck',
     /enters through Nodes that routers pick \(BGP of MetalLB\), among Nodes with one of its Pods/,
-    /no Node there announces its address\. → Run a Pod in every zone whose routers are to reach it/,
+    /no Node there announces its address\..* → Run a Pod in every zone whose routers are to reach it/,
   ],
   [
     'https://github.com/metallb/metallb/issues/933',
@@ -500,7 +500,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'ZoneFailsHealthCheck',
     /Nodes that routers pick \(BGP of kube-vip\); Nodes without one of its Pods drop it/,
-    /no ready endpoint on node-2: Nodes there drop what enters\. → Without svc_election/,
+    /no ready endpoint on node-2: Nodes there drop what enters\..* → Without svc_election/,
   ],
   [
     'https://github.com/cilium/cilium/issues/44803',
