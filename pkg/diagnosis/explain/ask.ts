@@ -23,7 +23,7 @@ const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
   return proxy.kind === 'ruled' && typeof proxy.rule.optIn === 'object';
 };
 
-const NEAREST = 'PreferSameNode';
+export const NEAREST = 'PreferSameNode';
 
 /** Its Pods are as a DaemonSet has them. */
 const isOnEveryNode = ({ nodes, pods, workloads, endpoints }: Facts): boolean => {

@@ -26,8 +26,8 @@ import { givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
-import { type Cause, cause, firstOfEach, listed, remedyOf } from './reasons.ts';
-import { crossingCauses, nodeCauses, usedCauses, usedReport } from './used.ts';
+import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
+import { crossingCauses, nodeCauses, updateOf, usedCauses, usedReport } from './used.ts';
 import { asksEdge, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
@@ -139,11 +139,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const sure = wanted ? [] : sticky.filter(({ stage }) => stage === 'used');
   const isKeptByGateway = facts.bypasses.some((each) => 'passes' in each && each.passes && each.keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
-  const used = usedCauses(facts);
   // Where no setting of a Service helps, none has to be made.
   const isDeaf =
     facts.routes.every(({ reason }) => reason === 'HintsIgnored') &&
-    used.some(({ reason, remedy }) => reason === 'HintsIgnored' && remedy === remedyOf(reason));
+    updateOf(facts, nodes, 'HintsIgnored') === undefined;
   const evacuation = evacuationCauses(facts);
   const entry = localEntryCauses(facts);
   const outside = firstOfEach([...shutOut(facts), ...entryCauses(facts, wanted)]);
@@ -176,7 +175,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain || isDeaf ? [] : asked),
     ...(wanted ? [] : kept),
     ...given,
-    ...(isRouted && !isVain && !isEdge ? [...used, ...nodeCauses(facts)] : []),
+    ...(isRouted && !isVain && !isEdge ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
     ...waitingCauses(facts),
     ...(isSingle

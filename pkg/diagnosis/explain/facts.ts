@@ -75,14 +75,10 @@ export const placedIn = (workloads: readonly Workload[]): readonly string[] | un
   workloads.find(({ marks }) => isPlacedByGardener(marks))?.allowedZones;
 
 /** Dedicated control planes have few clients, unless endpoints show that workloads run there. */
-const clientZonesOf = (
-  { zones, workerZones }: SnapshotIndex,
-  endpoints: readonly ReadyEndpoint[],
-  kept: readonly string[] | undefined,
-): string[] => {
+const clientZonesOf = ({ zones, workerZones }: SnapshotIndex, endpoints: readonly ReadyEndpoint[]): string[] => {
   const shown = endpoints.map(({ zone }) => zone).filter((zone) => zones.has(zone));
   const all = new Set([...(workerZones.size > 0 ? workerZones : zones), ...shown]);
-  return [...all].filter((zone) => zone !== '' && kept?.includes(zone) !== false).sort(byText);
+  return [...all].filter((zone) => zone !== '').sort(byText);
 };
 
 /** Labels that slices of the Service have in the end: the controller gives them those of the Service. */
@@ -240,7 +236,7 @@ export const gatherFacts = (
   const routes = routesBy(slices);
   const owners = ownersOf(index, service);
   const placed = placedIn(owners.workloads);
-  const clientZones = clientZonesOf(index, endpoints, placed);
+  const clientZones = clientZonesOf(index, endpoints).filter((zone) => placed?.includes(zone) !== false);
   const ideal = idealSlices(slices, expected);
   // Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without.
   const planned = [strategy ?? effectiveStrategy(service)].find(isPlannedStrategy);

@@ -4,10 +4,9 @@ import { GROUP, LABEL_PROXY_NAME, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
-import { distributionOf } from '../../upstream/index.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
-import { DRUID_NOTE, type Fix, annotate, ask, askingNote } from './ask.ts';
+import { DRUID_NOTE, type Fix, NEAREST, annotate, ask, askingNote } from './ask.ts';
 import { isTooOld, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
@@ -122,13 +121,11 @@ const asAdvice = (step: Step): string => (isChange(step) ? commandOf(step) : ste
 
 /** Where Nodes can be preferred, they still are. */
 const serveAll: Fix = (facts) => {
-  const { service, version, options } = facts;
-  const { field, annotated } = settingsFor(facts);
-  const wish = 'PreferSameNode';
-  const isFree = service.spec?.trafficDistribution === undefined && facts.wish.mode === 'none';
+  const isFree = facts.service.spec?.trafficDistribution === undefined && facts.wish.mode === 'none';
   // Who reads the newer name of a zone reads that of a Node too.
-  const isRead = field !== 'PreferClose' && !annotated && distributionOf(wish, version, options.gates) !== undefined;
-  return [patchSpec({ internalTrafficPolicy: 'Cluster', ...(isFree && isRead ? { trafficDistribution: wish } : {}) })];
+  const near =
+    isFree && settingsFor(facts).distribution?.startsWith('PreferSame') ? { trafficDistribution: NEAREST } : {};
+  return [patchSpec({ internalTrafficPolicy: 'Cluster', ...near })];
 };
 
 const CILIUM_TOPOLOGY_ON = [
@@ -155,13 +152,18 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
       '# Gardener writes cilium-config back: its extension networking-cilium switches it on (gardener-extension-networking-cilium#185), in a newer release where this one does not',
     ];
   if (release !== undefined)
-    return [`# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}`];
-  if (set !== undefined) return [`# Flux owns it: the same value in the source of Kustomization ${set}`];
+    return [
+      `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}, then restart the agents`,
+    ];
+  if (set !== undefined)
+    return [`# Flux owns it: the same value in the source of Kustomization ${set}, then restart the agents`];
   // kubernetes/kops#12918, docs.rke2.io/helm
   if (labels['app.kubernetes.io/managed-by'] === 'kops')
     return ['# kops owns it: spec.networking.cilium.enableServiceTopology: true in its Cluster, then kops update'];
   if (helm === 'rke2-cilium')
-    return [`# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system`];
+    return [
+      `# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system, then restart the agents`,
+    ];
   if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
   return helm === 'cilium'
     ? CILIUM_TOPOLOGY_ON

@@ -11,7 +11,7 @@ import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
-import { waitingText, workloadTitle, zoneConstraint } from './scheduler.ts';
+import { waitingFor, workloadTitle, zoneConstraint } from './scheduler.ts';
 import { byZone, idlePods, placedRemedy } from './spread.ts';
 
 /** Times an even share: that of three Pods in two zones. Most Services exceed upstream's limit of 1.2 without complaints, and sums are not exact. */
@@ -93,7 +93,7 @@ const unevenCauses = (facts: Facts): Cause[] =>
     if (load * count < MUCH_BY_CPU && endpoints.length < MUCH * own * clientZones.length) return [];
     const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
     const idle = idlePods(facts, [zone]);
-    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle?.text ?? ''}${waitingText(facts)}`;
+    const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle?.text ?? ''}${waitingFor(facts).text}`;
     const remedy = idle ? `${idle.remedy}${SPILLS_NOT}` : unplacedRemedy(facts, zone, load);
     return [cause('prerequisite', 'UnevenLoad', evidence, remedy)];
   });

@@ -84,10 +84,10 @@ const HONOR_TAINTS =
 const BIND_LATER =
   'Have volumes made where their Pod is placed: a StorageClass with `volumeBindingMode: WaitForFirstConsumer`. A claim whose volume lies elsewhere goes with its Pod and its data; else add a Node to its zone, or leave the constraint that keeps the Pod from there.';
 
-/** Pods that wait for a Node, for which, and what would end that where it is more than to look; undefined: none does. */
+/** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
 export const waitingFor = (facts: Facts) => {
   const pending = facts.pods.filter(({ nodeName }) => nodeName === '');
-  if (pending.length === 0) return undefined;
+  if (pending.length === 0) return { text: '' };
   const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 1));
   const zones = facts.clientZones.length;
   const vain = countedInVain(facts);
@@ -127,11 +127,9 @@ export const waitingFor = (facts: Facts) => {
   return { text, remedy: reasons.flatMap(([, , remedy = []]) => remedy)[0] };
 };
 
-export const waitingText = (facts: Facts): string => waitingFor(facts)?.text ?? '';
-
 export const waitingCauses = (facts: Facts): Cause[] => {
-  const { text, remedy } = waitingFor(facts) ?? {};
-  return text === undefined ? [] : [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)];
+  const { text, remedy } = waitingFor(facts);
+  return text === '' ? [] : [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)];
 };
 
 export const rollingText = (workload: Workload): string =>

@@ -19,7 +19,6 @@ import {
   rollingText,
   waitingFor,
   karpenterRemedy,
-  waitingText,
   workloadTitle,
   zoneConstraint,
 } from './scheduler.ts';
@@ -53,6 +52,9 @@ export const spreadText = (facts: Facts): string => {
   const found = [...workloads.map(spreadBy), ...autoscalers.flatMap(scaledBy)].sort(byText);
   return [...found, ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
 };
+
+/** kubernetes/kubernetes#89922 */
+const isScaled = ({ autoscalers }: Facts): boolean => autoscalers.flatMap(scaledBy).length > 0;
 
 const UNSELECTED = 'its labels are not those of the nodeSelector or node affinity';
 
@@ -96,7 +98,7 @@ export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly strin
   if (hasFew(facts)) return `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
   const drawn = drawnText(workload);
   if (drawn !== '') return drawn;
-  const shrunk = facts.autoscalers.flatMap(scaledBy).length === 0 ? '' : SHRUNK;
+  const shrunk = isScaled(facts) ? ', and scaling down by its HorizontalPodAutoscaler looks at no zone' : '';
   if (constraint === undefined && !workload.zoneAntiAffinity)
     return `${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
   if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
@@ -150,8 +152,6 @@ const BY_REVISION =
 
 const EVENED_OUT =
   ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.';
-// kubernetes/kubernetes#89922
-const SHRUNK = ', and scaling down by its HorizontalPodAutoscaler looks at no zone';
 
 /** Where a constraint is no remedy; undefined: what the code says. */
 export const placedRemedy = (workload: Workload, zones: readonly string[], facts: Facts): string | undefined => {
@@ -162,8 +162,10 @@ export const placedRemedy = (workload: Workload, zones: readonly string[], facts
   if (workload.volumes === true)
     return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
   const { whenUnsatisfiable, maxSkew = 1, byRevision = false } = zoneConstraint(workload) ?? {};
+  const evened = isScaled(facts) ? EVENED_OUT : '';
   if (whenUnsatisfiable === 'ScheduleAnyway')
-    return 'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
+    return `Set \`whenUnsatisfiable: DoNotSchedule\` in its topologySpreadConstraint on \`topology.kubernetes.io/zone\`: then a Pod waits for room in the zone that lacks it.${evened}`;
+  if (prefersApart(workload)) return `${remedyOf('PodsNotSpread')}${evened}`;
   const revises = byRevision || !revisesPods(workload) ? '' : BY_REVISION;
   if (workload.apart?.includes(LABEL_ZONE) === true || whenUnsatisfiable === 'DoNotSchedule')
     return `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
@@ -197,7 +199,7 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 };
 
 /** What would give the zones Pods; undefined: what the code says. */
-const spreadRemedy = (facts: Facts, empty: readonly string[], why: string): string | undefined => {
+const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefined => {
   const { workloads } = facts;
   if (runsOnFargate(facts)) return FARGATE_REMEDY;
   const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
@@ -205,10 +207,9 @@ const spreadRemedy = (facts: Facts, empty: readonly string[], why: string): stri
   if (chosenBy(facts) !== '') return ROLE_REMEDY;
   // What waits would not come to lie elsewhere by a restart.
   const waiting = waitingFor(facts);
-  if (waiting !== undefined && workloads.every(({ volumes }) => volumes !== true))
+  if (waiting.text !== '' && workloads.every(({ volumes }) => volumes !== true))
     return waiting.remedy ?? remedyOf('PodsWaiting');
-  const remedy = workloads[0] && placedRemedy(workloads[0], empty, facts);
-  return why.includes(SHRUNK) ? `${remedy ?? remedyOf('PodsNotSpread')}${EVENED_OUT}` : remedy;
+  return workloads[0] && placedRemedy(workloads[0], empty, facts);
 };
 
 /** Whose Pods they are, where no workload was seen. */
@@ -264,8 +265,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const { text = '', remedy, everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
   if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
-  const evidence = `${none}${why}${rolling}${text}${waitingText(facts)}${chosen}`;
-  return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty, why))];
+  const evidence = `${none}${why}${rolling}${text}${waitingFor(facts).text}${chosen}`;
+  return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty))];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */

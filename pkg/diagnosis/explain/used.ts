@@ -67,8 +67,12 @@ const switchesOf = ({ router, title, version, evidence }: RouterAnswer, isRead: 
   );
 };
 
-/** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has. */
-const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[], reason: Reason): string | undefined => {
+/** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has; undefined: nothing known makes it follow. */
+export const updateOf = (
+  { index, service, wish }: Facts,
+  nodes: readonly Node[],
+  reason: Reason,
+): string | undefined => {
   const isRead = ({ optIn }: HintRule): boolean =>
     optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
   const isOff = reason === 'CiliumServiceTopologyOff';
