@@ -824,7 +824,7 @@ const ROWS: readonly Row[] = [
       plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.5.0', 'kube-router')],
     },
     'NotWanted',
-    'HintsIgnored',
+    'StickyClients',
     /^✗ not wanted: .*33 %/,
     /service\.scheduler dh: all connections to one address go to one endpoint\. → Use another scheduler/,
   ],

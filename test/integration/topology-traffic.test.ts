@@ -138,7 +138,7 @@ describe('what meters measured past a Service settles a suspicion', () => {
   const folder = useFolder();
   const rbac = 'rbac.authorization.k8s.io';
   const metadata = { name: 'edge', namespace: 'infra' };
-  const spec = { serviceAccountName: 'edge', containers: [{ name: 'edge', image: 'emissaryingress/emissary:3.9' }] };
+  const spec = { serviceAccountName: 'edge', containers: [{ name: 'edge', image: 'envoyproxy/envoy:v1.31.2' }] };
   const suspect = [
     { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { template: { spec } } },
     {

@@ -3,7 +3,7 @@ import type { Client } from './types.ts';
 
 /** The host of a rule has to be the Service's (istio/istio#27552). */
 const ISTIO_SETTING =
-  '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting` and `outlierDetection`';
+  '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with `trafficPolicy`: `loadBalancer.localityLbSetting.enabled: true` and `outlierDetection` (`consecutive5xxErrors: 5`, `interval: 10s`, `baseEjectionTime: 30s`)';
 
 /** istio/istio#54715, #56042 */
 const ISTIO = /\/(?:pilot|proxyv2|ztunnel):/;
@@ -130,7 +130,7 @@ export const CLIENTS = clients({
   'envoy-gateway': {
     decides: 'Envoy chooses: from 1.4 any trafficDistribution makes it prefer its own zone',
     since: { field: { major: 1, minor: 4 } },
-    readsMode: true,
+    reads: /\/topology-mode=Auto$/,
     image: /envoyproxy\/gateway:/,
     byRule: 'BackendTrafficPolicy',
     setting:
@@ -248,6 +248,7 @@ export const CLIENTS = clients({
     decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
     image: ISTIO,
     since: { ...ISTIO_SINCE, field: { major: 1, minor: 23 } },
+    reads: /^networking\.istio\.io\/traffic-distribution=Prefer/,
     setting:
       '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or its annotation `networking.istio.io/traffic-distribution` (from 1.24)',
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',

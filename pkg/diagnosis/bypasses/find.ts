@@ -192,7 +192,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
 /** A Gateway for the Services of its namespace, which may name it on the namespace. */
 const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: BypassIndex): Found[] => {
   const waypoint = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
-  if (waypoint === undefined || metadata?.labels?.['istio.io/use-waypoint'] !== undefined) return [];
+  const isOwn = metadata?.name === waypoint?.name || metadata?.labels?.['istio.io/use-waypoint'] !== undefined;
+  if (waypoint === undefined || isOwn) return [];
   const evidence = { object: objectTitle(waypoint), field: 'metadata.name', value: waypoint.name };
   return [{ client: 'istio-waypoint', evidence, possible: true }];
 };
@@ -229,17 +230,21 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   }));
 };
 
+/** Workloads that name the Service in variables, arguments or configuration, and their Pods. */
+export const callingOf = (service: Service, { members, pods }: Pick<BypassIndex, 'members' | 'pods'>) => {
+  const callers = members.callers.get(keyOfService(service)) ?? [];
+  const podsOf = ({ runner: { namespace, podLabels: matchLabels } }: (typeof callers)[number]) =>
+    (pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels));
+  return { callers, pods: callers.flatMap((each) => podsOf(each).map((pod) => ({ ...each, pod }))) };
+};
+
 /** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
 const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
   const { meshes, pods, daemonSets, members, steering } = index;
   if (members.controls.get(namespace)?.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
   const isOther = (pod: PodSummary) => !selects(service, { namespace: pod.namespace, podLabels: pod.labels });
-  const callers = (members.callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by }) =>
-    (pods.get(runner.namespace) ?? [])
-      .filter((pod) => isOther(pod) && matchesSelector({ matchLabels: runner.podLabels }, pod.labels))
-      .map((pod) => ({ runner, by, pod })),
-  );
+  const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
     if (mesh === undefined) return [];
     const zonal = steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';

@@ -1,6 +1,5 @@
 // What a proxy is set to already, by objects and by its version.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
-import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
@@ -111,8 +110,9 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const { setting = '', decides = BY_ITSELF, byRule, edition, since: { hints, field, names = field } = {} } = row;
   const { image = '', isZoned } = seen;
   const version = versionOf(image);
-  const isAuto = row.readsMode === true && service.metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE] === 'Auto';
-  const wished = service.spec?.trafficDistribution ?? (isAuto ? 'its annotation' : undefined);
+  const annotations = Object.entries(service.metadata?.annotations ?? {});
+  const isRead = annotations.some(([key, value]) => row.reads?.test(`${key}=${value}`));
+  const wished = service.spec?.trafficDistribution ?? (isRead ? 'its annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
   const since = asked === 'PreferClose' ? field : names;
   const { rule, locality = '' } = ruleOf(row, service, seen);

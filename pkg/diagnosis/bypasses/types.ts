@@ -22,8 +22,8 @@ export interface Client {
   readonly keeps?: boolean;
   /** First versions that keep to `internalTrafficPolicy: Local`, follow hints, or prefer their zone by `spec.trafficDistribution`: `PreferClose`, and other names. */
   readonly since?: Readonly<Partial<Record<'local' | 'hints' | 'field' | 'names', KubernetesVersion>>>;
-  /** So they do by the annotation `topology-mode`. */
-  readonly readsMode?: true;
+  /** So they do by this annotation of the Service, as `key=value`. */
+  readonly reads?: RegExp;
   /** Images that show its version. */
   readonly image?: RegExp;
   /** Those of the edition that has the setting. */

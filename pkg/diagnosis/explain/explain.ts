@@ -132,11 +132,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // No client of a headless Service looks at hints, whether they are there or not.
   const isMoot = isEdge || kind.some(({ reason }) => reason === 'Headless');
   const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));
-  // Clients that are seen keep the endpoint that they have.
+  // Clients keep the endpoint that they have, whatever is asked for; those of API servers everywhere.
   const sticky = stickyCauses(facts);
-  const { members, byService } = facts.index.bypasses;
-  const kept = members.callers.has(name) || byService.has(name) ? sticky : [];
-  const sure = wanted ? [] : sticky.filter(({ stage }) => stage === 'used');
+  const isLate = wanted || name.endsWith('apiserver') || waitingCauses(facts).length > 0;
+  const sure = isLate ? [] : sticky.filter(({ stage }) => stage === 'used');
   const isKeptByGateway = facts.bypasses.some((each) => 'passes' in each && each.passes && each.keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   // Where no setting of a Service helps, none has to be made.
@@ -159,21 +158,20 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // Which Node a node port is asked of is the client's choice: that nothing asks for zones comes first.
     ...(wanted || facts.service.spec?.type !== 'NodePort' || isGateway(facts) ? entry : []),
     ...failingCauses(facts),
-    ...(isRouted ? [] : sure),
+    ...sure,
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...(inOneZone(facts) ? spread : []),
     ...blindCauses(facts),
-    ...sure,
     // What is to be asked for has no effect without any zone.
     ...(wish.reason === 'NotRequested' && !inOnePlace(nodes) && nodes.every((node) => zoneOfNode(node) === '')
       ? given
       : []),
-    ...(!wanted && (inOneZone(facts) || isKeptByGateway) ? kept : []),
+    ...(!wanted && (isKeptByGateway || (inOneZone(facts) && !isLate)) ? sticky : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain || isDeaf ? [] : asked),
-    ...(wanted ? [] : kept),
+    ...(isLate ? [] : sticky),
     ...given,
     ...(isRouted && !isVain && !isEdge ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
@@ -191,7 +189,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
     ...outside,
-    ...(wanted ? [...kept, ...balance] : []),
+    ...(wanted ? [...sticky, ...balance] : []),
     ...prerequisiteCauses(facts, wanted),
     ...entry,
     ...sticky,

@@ -1,9 +1,9 @@
 // Who carries too much where all hints are followed, by zones and by clients that are seen; and what keeps a client with one endpoint, in its
 // zone or not: affinity, a scheduler that hashes addresses, one connection for all requests.
 import { objectTitle } from '../../apis/values.ts';
-import { matchesSelector } from '../../routing/types.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { worstOverload } from '../../upstream/index.ts';
+import { callingOf } from '../bypasses/find.ts';
 import { TRAEFIK } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
 import type { RouterName } from '../routers/types.ts';
@@ -19,21 +19,12 @@ const MUCH = 1.5 - 1e-9;
 /** Where only the CPU of the Nodes, by which clients are guessed, makes it uneven. */
 const MUCH_BY_CPU = 2 - 1e-9;
 
-/** Workloads that name the Service in their variables or arguments, and their Pods. */
-const callingOf = ({ index, name }: Facts) => {
-  const callers = (index.bypasses.members.callers.get(name) ?? []).map(({ runner }) => runner);
-  const pods = callers.flatMap(({ namespace, podLabels: matchLabels }) =>
-    (index.pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels)),
-  );
-  return { callers, pods };
-};
-
-/** The same, with zones of endpoints and of these Pods; undefined where no endpoint idles or gets much more than an even share, or others send to it as well. */
+/** Workloads that name the Service in their variables or arguments, and their Pods in zones of endpoints and of their own; undefined where no endpoint idles or gets much more than an even share, or others send to it as well. */
 export const callersOf = (facts: Facts) => {
   const { index, endpoints, routes, bypasses, service } = facts;
   if (bypasses.length > 0 || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
-  const { callers, pods } = callingOf(facts);
-  const counts = countBy(pods, ({ nodeName }) => index.zoneOf.get(nodeName) ?? '');
+  const { callers, pods } = callingOf(service, index.bypasses);
+  const counts = countBy(pods, ({ pod: { nodeName } }) => index.zoneOf.get(nodeName) ?? '');
   if (pods.length === 0 || counts.has('') || routes.every(({ mode }) => mode === '')) return undefined;
   const zones = [...countBy(endpoints, ({ zone }) => zone)];
   const isEven = zones.every(([zone, own]) => {
@@ -51,7 +42,7 @@ const callerCauses = (facts: Facts): Cause[] => {
   const found = callersOf(facts);
   if (found === undefined) return [];
   const { callers, zones } = found;
-  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(workloadTitle))}, by variables, arguments or configuration) are in ${byZone(zones)}; endpoints: ${byZone(countBy(facts.endpoints, ({ zone }) => zone))}.`;
+  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(({ runner }) => workloadTitle(runner)))}, by variables, arguments or configuration) are in ${byZone(zones)}; endpoints: ${byZone(countBy(facts.endpoints, ({ zone }) => zone))}.`;
   return [cause('prerequisite', 'UnevenLoad', evidence, REMEDY)];
 };
 
@@ -119,7 +110,7 @@ const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
   // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
   [
     /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
-    'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE), let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, with ztunnel a waypoint; a Gateway).',
+    'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).',
   ],
   // gardener/gardener#11551, #8810
   [
@@ -147,15 +138,9 @@ const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
     'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.',
   ],
 ];
-/** jacksontj/promxy#672, aio-libs/aiohttp#6629 */
-const POOL_REMEDY =
-  'Limit how long a connection is kept (age, requests or idle time, in pools of clients or at the server), or put a proxy in between that balances requests (a mesh, a Gateway).';
-/** emissary-ingress/emissary#326 */
-const OF_EMISSARY =
-  ' Emissary balances requests with a KubernetesEndpointResolver as `resolver`, and a `load_balancer`, in its Mapping: by no zones then.';
-/** grpc/grpc-node#2455, grpc/grpc#12295 */
-const LOOKUP_REMEDY =
-  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE), so that clients ask DNS again, or give them a resolver that watches endpoints.';
+/** istio/istio#53508 */
+const OF_ZTUNNEL =
+  'Have a waypoint balance requests: `istioctl waypoint apply -n {namespace}`, and the label `istio.io/use-waypoint: waypoint` on Service {name} or its namespace. Or: ';
 /** Prefixes by which a port is no HTTP for Istio (istio/istio pkg/config/kube/conversion.go); of other names it looks at what is sent. */
 const AS_TCP = /^(?:tcp|tls|mongo|mysql|redis)(?:-|$)/i;
 const NAMED_REMEDY =
@@ -183,7 +168,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   if (clusterIP === 'None') {
     const evidence = `${port} is of a protocol whose clients look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
     const stage = autoscalers.length > 0 ? 'used' : 'prerequisite';
-    return reused?.remedy.includes('gRPC') !== true ? [] : [cause(stage, 'StickyClients', evidence, LOOKUP_REMEDY)];
+    return reused === undefined ? [] : [cause(stage, 'StickyClients', evidence, reused.remedy)];
   }
   const { answers } = index;
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
@@ -215,23 +200,26 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
   const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp)) return [];
-  const { callers, pods } = callingOf(facts);
+  const { callers, pods } = callingOf(service, index.bypasses);
   const isFew = pods.length > 0 && pods.length < endpoints.length;
   const few = isFew ? `: ${counted(pods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
-  const who = callers.length === 0 ? '' : ` ${listed(callers.map(workloadTitle))} names it${few}.`;
+  const who =
+    callers.length === 0 ? '' : ` ${listed(callers.map(({ runner }) => workloadTitle(runner)))} names it${few}.`;
   const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
   if (past.length > 0) {
     const evidence = `${port} is TCP for Istio, by ${taken}: its sidecars balance connections, not requests, and such a client keeps one.${who}`;
     return [cause('used', 'StickyClients', evidence, NAMED_REMEDY)];
   }
+  const isOutside = ['NodePort', 'LoadBalancer'].includes(service.spec?.type ?? '');
   if (reused === undefined) {
+    // jacksontj/promxy#672, corazawaf/coraza-spoa#284
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with Pods that were there before ${scaler?.kind} ${scaler?.name} added some.${who}`;
-    return scaler && isFew && facts.wish.mode === 'none' ? sticky(evidence, POOL_REMEDY) : [];
+    return scaler && (isFew || isOutside) && facts.wish.mode === 'none' ? sticky(evidence, KEPT[0]?.[1]) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
   // Agents are each for their own Node.
   const isAgent = index.bypasses.daemonSets.some((set) => selects(service, { ...set, podLabels: set.labels }));
-  const isMapped = index.bypasses.byService.get(name)?.some(({ entry }) => entry.kind === 'Mapping') === true;
-  const remedy = isMapped ? `${reused.remedy}${OF_EMISSARY}` : reused.remedy;
-  return [cause(isFew && !isAgent ? 'used' : 'prerequisite', 'StickyClients', evidence, remedy)];
+  const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
+  const ztunnel = isL4 ? OF_ZTUNNEL.replace('{namespace}', facts.ref.namespace).replace('{name}', name) : '';
+  return [cause(isFew && !isAgent ? 'used' : 'prerequisite', 'StickyClients', evidence, `${ztunnel}${reused.remedy}`)];
 };

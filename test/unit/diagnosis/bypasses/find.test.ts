@@ -569,6 +569,12 @@ describe('clients that bypass the proxies', () => {
     const affine = 'dns_record.client_routing_policy=availability_zone_affinity';
     const nlb = { [`${AWS}nlb-target-type`]: 'ip', [`${AWS}attributes`]: affine };
     expect(settingOf('v1.33.0', { ...web({ metadata: { annotations: nlb } }) })).to.equal('');
+    const ztunnel = daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.27.0');
+    const close = { ...annotated('networking.istio.io/traffic-distribution', 'PreferSameZone') };
+    expect([[ztunnel], [ztunnel, close]].map((own) => settingOf('v1.33.0', ...own) === '')).to.deep.equal([
+      false,
+      true,
+    ]);
     const auto = { ...annotated('service.kubernetes.io/topology-mode', 'Auto') };
     expect(settingOf('v1.33.0', ...eg, of('v1.4.0'), auto)).to.equal('');
     const off = 'deregistration_delay.timeout_seconds=30,load_balancing.cross_zone.enabled=false';
