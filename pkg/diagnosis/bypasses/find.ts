@@ -333,6 +333,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       source,
       /** It sees connections, and no requests. */
       ...(seen.entry?.settings['passes'] || BY_CONNECTION.test(client) ? { passes: true } : {}),
+      ...(seen.known === true ? { known: true } : {}),
+      ...(seen.behind === true ? { behind: true } : {}),
     };
   });
   const callers = (index.members.callers.get(key) ?? []).map(({ runner }) => runner);

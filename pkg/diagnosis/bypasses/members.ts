@@ -22,7 +22,7 @@ const BY_RING =
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 
-export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
+const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 
 const BY_REVISION =
   'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
@@ -209,6 +209,10 @@ export interface Found {
   readonly entry?: EntryObject;
   /** The namespace of a client. */
   readonly from?: string;
+  /** Its setting is that of the program behind the Service. */
+  readonly known?: boolean;
+  /** Clients take the cluster IP: it is what the Pods connect to. */
+  readonly behind?: boolean;
   /** What differs for this Service. */
   readonly own?: Partial<Client> | undefined;
 }
@@ -238,22 +242,30 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const images = seen.flatMap(({ runner }) => (own.includes(runner) ? [] : runner.images)).join();
   const [, rack = ''] = RACKS.find(([image]) => image.test(`${images} ${twin && nameOf(twin)}`)) ?? [];
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
-  const on = decides === OF_DATABASE && next && `${decides}: that of Service ${next.service} (${next.by})`;
+  const behind = decides === OF_DATABASE;
+  const on = behind && next && `${decides}: that of Service ${next.service} (${next.by})`;
   const ways = defined({ setting: setting?.replace('{rack}', rack), decides: on || decides });
+  const shows = (what: RegExp, isPort: boolean): boolean =>
+    signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
   // The program shows, by an image or a name, and so does the port.
   const isSure =
     ALWAYS.has(decides) ||
-    (typeof always === 'object' &&
-      [sign, always].every((each) =>
-        signs.some(({ field, value }) => (field === 'spec.ports') === (each === always) && each?.test(value)),
-      ));
+    (sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true));
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    return [{ client: 'headless', evidence, all: true, own: defined({ setting: ways.setting }) }];
+    return [
+      {
+        client: 'headless',
+        evidence,
+        all: true,
+        known: setting !== undefined,
+        own: defined({ setting: ways.setting }),
+      },
+    ];
   }
   if (twin === undefined) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));
-    return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: !isSure, own: ways }));
+    return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: !isSure, behind, own: ways }));
   }
   const { by, host, runner } = callerOf(twin) ?? { by: 'spec.selector', host: 'the same Pods, without cluster IP' };
   const called = runner && {

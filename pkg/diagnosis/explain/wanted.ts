@@ -8,7 +8,6 @@ import {
 } from '../../apis/names.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
-import { OF_DATABASE } from '../bypasses/members.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance, hasSelector } from '../models/lookup.ts';
@@ -150,12 +149,11 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const causes: Cause[] = [];
-  const { setting = '' } = facts.bypasses.find(({ client }) => client === 'headless') ?? {};
+  const ofProgram = facts.bypasses.find((each) => 'known' in each);
   const any = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
-  // What is known of a program is said in place of what any has.
-  const members = /^(?:$|none|a Service)/.test(setting)
-    ? any
-    : `Nothing of this Service makes zones count. What does: ${setting}.`;
+  const members = ofProgram
+    ? `No setting of this Service makes zones count; what its program has: ${ofProgram.setting}.`
+    : any;
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   // kubernetes/website#42748
@@ -273,7 +271,7 @@ const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] =
     (each) => 'unsure' in each && !(each.unsure || each.possible || (each.byHints && each.setting === '')),
   );
   const past = sure.find(({ setting }) => !/^`spec\.trafficD|aggregator/.test(setting));
-  const [next] = bypasses.filter(({ decides }) => decides.startsWith(OF_DATABASE));
+  const [next] = bypasses.filter((each) => 'behind' in each);
   if (past === undefined && next !== undefined)
     return [
       `What is behind its Pods counts as well: ${next.decides}. `,
