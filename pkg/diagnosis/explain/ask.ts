@@ -28,7 +28,8 @@ export const NEAREST = 'PreferSameNode';
 /** Its Pods are as a DaemonSet has them. */
 const isOnEveryNode = ({ nodes, pods, workloads, endpoints }: Facts): boolean => {
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  return pods.length > 0 && workloads.length === 0 && nodes.every((node) => hosts.has(nameOf(node)));
+  const isOfCustom = pods.some(({ madeBy }) => madeBy !== undefined);
+  return pods.length > 0 && !isOfCustom && workloads.length === 0 && nodes.every((node) => hosts.has(nameOf(node)));
 };
 
 /** By what a Service asks so that the control plane and all data planes here understand it. */

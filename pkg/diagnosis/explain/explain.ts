@@ -140,6 +140,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   // Where no setting of a Service helps, none has to be made.
   const isDeaf =
+    facts.routes.length > 0 &&
     facts.routes.every(({ reason }) => reason === 'HintsIgnored') &&
     updateOf(facts, nodes, 'HintsIgnored') === undefined;
   const evacuation = evacuationCauses(facts);
