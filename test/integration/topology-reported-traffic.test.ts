@@ -61,6 +61,7 @@ const kubeVip = (variables: readonly string[], nodeSelector: object = {}) => ({
   },
 });
 /** A Node, also in place of one that is there. */
+const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 const nodeWith = (name: string, zone: string, labels: object) => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -425,6 +426,21 @@ const ROWS: readonly Row[] = [
     /Set `externalTrafficPolicy: Cluster` for Pods of all Nodes/,
   ],
   [
+    'https://github.com/metallb/metallb/issues/2274',
+    {
+      annotations: METALLB,
+      spec: { ...CLOSE, type: 'LoadBalancer' },
+      extra: [
+        advertisement('L2Advertisement', {}),
+        ...['a', 'b', 'c'].map((zone, index) => nodeWith(`node-${index}`, zone, { [EXCLUDED]: '' })),
+      ],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /\(MetalLB in layer 2 mode\); no Node may take it, so it fails \(externalTrafficPolicy Cluster\)/,
+    /all Nodes have the label.* kubectl label node node-0 node-1 node-2 node\.kubernetes\.io\/exclude-\S+balancers-/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/1762',
     {
       annotations: METALLB,
@@ -474,7 +490,7 @@ const ROWS: readonly Row[] = [
       annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' },
       spec: LOCAL,
       endpoints: ['a:a'],
-      extra: [nodeWith('node-0', 'a', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' })],
+      extra: [nodeWith('node-0', 'a', { [EXCLUDED]: '' })],
     },
     'Ineffective',
     'ZoneFailsHealthCheck',

@@ -25,7 +25,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const config = itemsOf(snapshot.routers).find(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
   const { rootNamespace: root = 'istio-system', ...settings } = config?.settings ?? {};
   const { 'localityLbSetting.enabled': off = '', 'localityLbSetting.distribute': distribute = '' } = settings;
-  const ofSets = daemonSets.flatMap(({ containers }) => containers.map(({ image }) => image));
+  const containers = daemonSets.flatMap((set) => set.containers);
+  const ofSets = containers.map(({ image }) => image);
   const images = [...new Set([...itemsOf(snapshot.workloads).flatMap((each) => each.images), ...ofSets])];
   const watchers = watcherIndex(snapshot);
   const configured = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
@@ -45,6 +46,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     members: memberIndex(services, watchers.runners, entries),
     hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
     daemonSets,
+    containers,
     images,
     pilots: images.filter((image) => image.includes('/pilot:')),
     /** What proxies that are Deployments were started with. */
@@ -139,7 +141,7 @@ const OUTSIDE: Partial<Client> = {
 };
 
 const KEEPS =
-  ' It keeps connections to Nodes, each to one Pod: with the annotation `alb.ingress.kubernetes.io/target-type: ip` it balances Pods.';
+  ' It keeps connections to Nodes, each to one Pod: with target type ip (of an Ingress `alb.ingress.kubernetes.io/target-type: ip`) it balances Pods.';
 
 /** By which load balancers of Ingresses traffic enters the node ports of the Service. */
 export const nodePortEntries = (service: Service, index: BypassIndex) =>

@@ -283,8 +283,8 @@ export const isInternalOnly = ({ metadata }: Service): boolean =>
 export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
   const byClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
-  const { daemonSets, labels } = index.bypasses;
-  const variables = daemonSets.flatMap(({ containers }) => containers.flatMap(({ env }) => Object.entries(env)));
+  const { daemonSets, containers, labels } = index.bypasses;
+  const variables = containers.flatMap(({ env }) => Object.entries(env));
   const signs = new Set([
     ...own,
     ...announcers.map(({ kind }) => kind),

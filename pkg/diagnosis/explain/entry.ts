@@ -71,9 +71,7 @@ export const entryOf = (facts: Facts) => {
     const heeds =
       (type === 'LoadBalancer' || ports.length > 0) &&
       (kind.announced === undefined || kind.leavesOut !== undefined) &&
-      !index.bypasses.daemonSets.some(({ containers }) =>
-        containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true'),
-      );
+      !index.bypasses.containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true');
     const marked = nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined);
     const takers = nodes.filter(
       (node) =>
@@ -153,13 +151,9 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, isSilent } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
+  const asked = `Service ${name} has externalTrafficPolicy ${policy}`;
   const fails = (evidence: string, remedy: string): Cause[] => [
-    cause(
-      'effective',
-      'ZoneFailsHealthCheck',
-      `Service ${name} has externalTrafficPolicy ${policy}${evidence}`,
-      remedy,
-    ),
+    cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy),
   ];
   if (isSilent) return fails(`${SILENT}.`, ENVOY_REMEDY);
   if (endpoints[0]?.address === PLACEHOLDER) return [];

@@ -22,7 +22,7 @@ import {
 } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
-import { givenCauses, inOnePlace } from './given.ts';
+import { givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
@@ -167,9 +167,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(inOneZone(facts) ? spread : []),
     ...blindCauses(facts),
     // What is to be asked for has no effect without any zone.
-    ...(wish.reason === 'NotRequested' && !inOnePlace(nodes) && nodes.every((node) => zoneOfNode(node) === '')
-      ? given
-      : []),
+    ...(wish.reason === 'NotRequested' && nodes.every((node) => zoneOfNode(node) === '') ? given : []),
     ...(!wanted && (isKeptByGateway || (inOneZone(facts) && !isLate)) ? sticky : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain || isDeaf ? [] : asked),
     ...(isLate ? [] : sticky),
