@@ -106,9 +106,10 @@ const TOO_OLD =
 const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
 
 /** gardener/gardener docs/development/high-availability.md */
-const PLACED = "Gardener's webhook for high availability keeps the Pods of this namespace";
-const PLACED_REMEDY =
-  'Nothing to do for clients of the same namespace; those of others may cross. A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.';
+const PLACED = [
+  "Gardener's webhook for high availability keeps the Pods of this namespace",
+  'Nothing to do for clients of the same namespace; those of others may cross. A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.',
+] as const;
 
 /** Azure/AKS#2389 */
 const SPREAD_IN_ONE =
@@ -117,12 +118,12 @@ const SPREAD_IN_ONE =
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name, wish } = facts;
-  const isPlaced = placedIn(facts.workloads) !== undefined;
-  const single = `${isPlaced ? PLACED : 'All ready worker Nodes are'} in ${listed(clientZones)}.`;
+  const isVainSpread = facts.workloads.some((workload) => zoneConstraint(workload) !== undefined);
+  const [single, help = isVainSpread ? SPREAD_IN_ONE : undefined] =
+    placedIn(facts.workloads) === undefined ? ['All ready worker Nodes are'] : PLACED;
   // What is on no Node may be anywhere, as the endpoints of a control plane.
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
   const isSingle = clientZones.length === 1 && placed;
-  const isVainSpread = facts.workloads.some((workload) => zoneConstraint(workload) !== undefined);
   // In one zone nothing has to be asked for, nor of the one Pod that an election picks.
   const isAlone = facts.families.every(({ endpoints }) => endpoints.length < 2);
   const isVain = !wanted && (isSingle || (isAlone && chosenBy(facts) !== ''));
@@ -175,16 +176,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(isRouted && !isVain && !isEdge ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
     ...waitingCauses(facts),
-    ...(isSingle
-      ? [
-          cause(
-            'prerequisite',
-            'SingleZone',
-            single,
-            isPlaced ? PLACED_REMEDY : isVainSpread ? SPREAD_IN_ONE : undefined,
-          ),
-        ]
-      : []),
+    ...(isSingle ? [cause('prerequisite', 'SingleZone', `${single} in ${listed(clientZones)}.`, help)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
     ...outside,

@@ -56,23 +56,17 @@ const switchesOf = ({ router, title, version, evidence }: RouterAnswer, isRead: 
   const { versions = [], settings = {}, follows = {} } = PLANES.find(({ name }) => name === router) ?? {};
   const own = version === null ? undefined : imageVersion(`${title}:${version}`);
   const row = own && versions.find(({ since, when, rule }) => since && isSince(own, since) && (!when || isRead(rule)));
-  return Object.entries(row === undefined || !isRead(row.rule) ? {} : { ...follows, ...row.when }).flatMap(
-    ([name, values]) => {
-      const { places, absent = '' }: Setting = settings[name] ?? { places: [] };
-      const found = evidence.find(({ field }) => places.some(({ key }) => key === field));
-      return found === undefined || values.includes(found.value === '(not set)' ? absent : found.value)
-        ? []
-        : [`\`${found.field}: ${values[0] ?? ''}\` in ${found.object}`];
-    },
-  );
+  if (row === undefined || !isRead(row.rule)) return [];
+  return Object.entries({ ...follows, ...row.when }).flatMap(([name, values]) => {
+    const { places, absent = '' }: Setting = settings[name] ?? { places: [] };
+    const found = evidence.find(({ field }) => places.some(({ key }) => key === field));
+    if (found === undefined || values.includes(found.value === '(not set)' ? absent : found.value)) return [];
+    return [`\`${found.field}: ${values[0] ?? ''}\` in ${found.object}`];
+  });
 };
 
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has; undefined: nothing known makes it follow. */
-export const updateOf = (
-  { index, service, wish }: Facts,
-  nodes: readonly Node[],
-  reason: Reason,
-): string | undefined => {
+export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[], reason: Reason) => {
   const isRead = ({ optIn }: HintRule): boolean =>
     optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
   const isOff = reason === 'CiliumServiceTopologyOff';
