@@ -49,11 +49,7 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
     'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack',
   ],
   // apache/pulsar#3119
-  [
-    /bookie|bookkeeper/,
-    '`bookkeeperClientReorderReadSequenceEnabled: true` of the brokers, and racks of bookies',
-    true,
-  ],
+  [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
   [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
   [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
@@ -72,10 +68,7 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
   // knative/serving#13581, #14615
   [/serving\/cmd\/activator/, 'none is known', true, BY_REVISION],
   [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
-  [
-    /clickhouse(?!-keeper)/,
-    '`load_balancing=nearest_hostname` for distributed queries; replication crosses all the same',
-  ],
+  [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   // bitnami/charts#5201
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
   [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
@@ -128,11 +121,10 @@ export const withoutOtherHosts = (services: readonly Service[]) => {
   };
 };
 
-const podsOf = (service: Service): string =>
-  JSON.stringify([
-    serviceRefOf(service).namespace,
-    Object.entries(service.spec?.selector ?? {}).sort(([a], [b]) => byText(a, b)),
-  ]);
+const podsOf = ({ metadata, spec }: Service): string => {
+  const labels = Object.entries(spec?.selector ?? {}).map((pair) => pair.join('='));
+  return [metadata?.namespace, ...labels.sort(byText)].join();
+};
 
 const askOf = ({ metadata: { annotations = {} } = {}, spec }: Service): string =>
   [
@@ -253,15 +245,8 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
     (sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true));
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    return [
-      {
-        client: 'headless',
-        evidence,
-        all: true,
-        known: setting !== undefined,
-        own: defined({ setting: ways.setting }),
-      },
-    ];
+    const way = defined({ setting: ways.setting });
+    return [{ client: 'headless', evidence, all: true, known: setting !== undefined, own: way }];
   }
   if (twin === undefined) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));

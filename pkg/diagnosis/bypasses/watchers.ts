@@ -157,23 +157,11 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
       const isNamed = runner.selectors?.some(looksFor) === true || (watches !== 'Pods' && callers.includes(runner));
       return !selects(service, runner) && (isNamed || (!ifNamed && !writes));
     })
-    .map((each) => ({
-      ...each,
-      why: each.may.within === '' ? 'everywhere' : 'of this namespace',
-      byName: OF_LIBRARIES,
-    }));
-  const wide = receiversBeside(service, index).flatMap(({ runner, entrance, may, suspected, isProxy }) =>
-    may === undefined || !suspected
-      ? []
-      : [
-          {
-            runner,
-            may,
-            why: `and receives traffic of others (${entrance ?? ''})`,
-            byName: isRouted || isProxy ? OF_CONTROLLERS : OF_LIBRARIES,
-          },
-        ],
-  );
+    .map((own) => ({ ...own, why: own.may.within ? 'of this namespace' : 'everywhere', byName: OF_LIBRARIES }));
+  const wide = receiversBeside(service, index).flatMap(({ runner, entrance = '', may, suspected, isProxy }) => {
+    const byName = isRouted || isProxy ? OF_CONTROLLERS : OF_LIBRARIES;
+    return may && suspected ? [{ runner, may, why: `and receives traffic of others (${entrance})`, byName }] : [];
+  });
   return [...near, ...wide].map(
     ({ runner, may: { watches, binding, name: role, namespace, within, ifNamed }, why, byName }) => {
       const may = `${ifNamed ? 'names the Service or its Pods, and may read' : 'may watch'} ${watches}`;

@@ -151,9 +151,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const causes: Cause[] = [];
   const ofProgram = facts.bypasses.find((each) => 'known' in each);
   const any = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
-  const members = ofProgram
-    ? `No setting of this Service makes zones count; what its program has: ${ofProgram.setting}.`
-    : any;
+  const members = ofProgram ? `No setting of it makes zones count; what its program has: ${ofProgram.setting}.` : any;
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   // kubernetes/website#42748
@@ -272,11 +270,8 @@ const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] =
   );
   const past = sure.find(({ setting }) => !/^`spec\.trafficD|aggregator/.test(setting));
   const [next] = bypasses.filter((each) => 'behind' in each);
-  if (past === undefined && next !== undefined)
-    return [
-      `What is behind its Pods counts as well: ${next.decides}. `,
-      `For that: ${next.setting}. For connections to it: `,
-    ];
+  if (past === undefined && next)
+    return [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `];
   if (past === undefined) return ['', ''];
   const { client, evidence, decides, setting } = past;
   const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
