@@ -26,15 +26,17 @@ const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 
 const BY_REVISION =
   'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
-/** So clients go by what the program is, not by what is set somewhere. */
-const ALWAYS: ReadonlySet<string | undefined> = new Set([BY_RING, BY_REVISION]);
-
 const RING = /ingester|store-gateway/;
 /** By it members of a ring find one another, and nothing else does. */
 const GOSSIP = /gossip|memberlist/;
 
-/** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too, all at such a port. */
-const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true | RegExp, decides?: string])[] = [
+/** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too, all at such a port, or surely so. */
+const MEMBERS: readonly (readonly [
+  sign: RegExp,
+  setting: string,
+  always?: true | 'surely' | RegExp,
+  decides?: string,
+])[] = [
   // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
   // zalando/postgres-operator#1119
@@ -56,7 +58,7 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
   [/\bvault:|openbao/, 'none: which member leads is elected', true, BY_LEADER],
   // grafana/mimir#10214
-  [RING, 'none is known: writes go to as many zones as there are replicas', true, BY_RING],
+  [RING, 'none is known: writes go to as many zones as there are replicas', 'surely', BY_RING],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [
     /infinispan|hazelcast|ignite|^:(?:11222|5701)$/,
@@ -66,7 +68,7 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: true 
   [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
-  [/serving\/cmd\/activator/, 'none is known', true, BY_REVISION],
+  [/serving\/cmd\/activator/, 'none is known', 'surely', BY_REVISION],
   [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   // bitnami/charts#5201
@@ -86,6 +88,10 @@ const RACKS: readonly (readonly [image: RegExp, setting: string])[] = [
     '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`',
   ],
 ];
+
+/** Hardly anything uses the cluster IP of a Service of these. */
+export const areFoundOtherwise = (images: readonly string[]): boolean =>
+  MEMBERS.some(([sign, , always]) => always === 'surely' && images.some((image) => sign.test(image)));
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
 const isTwin = (...services: readonly Service[]): boolean => {
@@ -241,7 +247,7 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
   // The program shows, by an image or a name, and so does the port.
   const isSure =
-    ALWAYS.has(decides) ||
+    always === 'surely' ||
     (sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true));
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };

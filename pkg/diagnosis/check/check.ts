@@ -13,6 +13,7 @@ import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import { areFoundOtherwise } from '../bypasses/members.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
 import { GONE_KEYS } from '../explain/wanted.ts';
@@ -192,7 +193,8 @@ const silence = (service: Service, behind: readonly Behind[], callers: readonly 
   const replicas = sumBy(behind, (each) => each.replicas);
   const { internalTrafficPolicy, externalTrafficPolicy, ports = [] } = service.spec ?? {};
   if (service.spec?.topologyKeys !== undefined) return [said('warning', 'NotRequested', GONE_KEYS.trim())];
-  if (replicas < 2 || internalTrafficPolicy === 'Local') return [];
+  const isUnused = behind.some(({ workload }) => areFoundOtherwise(workload.images));
+  if (replicas < 2 || internalTrafficPolicy === 'Local' || isUnused) return [];
   const names = behind.map(({ workload }) => workloadTitle(workload)).join(', ');
   const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;
   const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));

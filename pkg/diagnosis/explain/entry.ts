@@ -24,7 +24,7 @@ import {
 } from './balancers.ts';
 import { type Facts, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
-import { PINNED_REMEDY, hasFew, isPinned, whyEmpty } from './spread.ts';
+import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
 
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
@@ -181,7 +181,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const what = blind === undefined ? `no Node there ${kept}` : `Nodes there drop what enters${uncheckedBy(blind)}`;
   const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
   const short = pinned ?? (empty.length > 0 && hasFew(facts) ? facts.workloads[0] : undefined);
-  const why = short === undefined ? '' : ` ${whyEmpty(facts, short, empty)}`;
+  const why = short === undefined ? '' : ` ${placing(facts, short, empty).why}`;
   const evidence = ` and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${why}`;
   const remedy = pinned ? PINNED_REMEDY : (blind ?? reach ?? LEFT_OUT);
   // What is as intended comes after what is not.

@@ -28,7 +28,7 @@ import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, nodeCauses, updateOf, usedCauses, usedReport } from './used.ts';
-import { asksEdge, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
+import { edgeRequest, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
  * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
@@ -129,7 +129,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isVain = !wanted && (isSingle || (isAlone && chosenBy(facts) !== ''));
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
-  const isEdge = asksEdge(facts) && !wanted;
+  const isEdge = !wanted && edgeRequest(facts) !== undefined;
   // No client of a headless Service looks at hints, whether they are there or not.
   const isMoot = isEdge || kind.some(({ reason }) => reason === 'Headless');
   const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));

@@ -12,7 +12,7 @@ import type { Facts } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { waitingFor, workloadTitle, zoneConstraint } from './scheduler.ts';
-import { byZone, idlePods, placedRemedy } from './spread.ts';
+import { byZone, idlePods, placing } from './spread.ts';
 
 /** Times an even share: that of three Pods in two zones. Most Services exceed upstream's limit of 1.2 without complaints, and sums are not exact. */
 const MUCH = 1.5 - 1e-9;
@@ -69,7 +69,7 @@ const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undef
   if (skew === 1 && load * (counts.get(hot) ?? 0) * clientZones.length < MUCH)
     return `${endpoints.length} Pods cannot lie more evenly in ${clientZones.length} zones: run a multiple of ${clientZones.length}.`;
   return own && (own.drawn !== undefined || skew > (zoneConstraint(own)?.maxSkew ?? Infinity))
-    ? placedRemedy(own, [], facts)
+    ? placing(facts, own, []).remedy
     : undefined;
 };
 

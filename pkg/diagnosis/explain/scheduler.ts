@@ -266,6 +266,7 @@ export const karpenterRemedy = ({ endpoints, nodes }: Facts): string | undefined
   const hosts = nodes.filter((node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
   const pools = hosts.map(poolOf).filter((pool) => pool !== '');
   const zones = new Set(nodes.filter((node) => pools.includes(poolOf(node))).map(zoneOfNode));
-  const narrow = `${listed(pools)} has Nodes in ${listed([...zones])} only: have its requirements (\`topology.kubernetes.io/zone\`) and its subnets allow the others, or the Pods ask for labels that another one has. `;
-  return pools.length === 0 ? undefined : `${zones.size === 1 ? narrow : ''}${KARPENTER_REMEDY}`;
+  const narrow = `${listed(pools)} has Nodes in ${listed([...zones])} only: have its requirements (\`topology.kubernetes.io/zone\`) and its subnets allow the others, or the Pods ask for labels that another one has. Karpenter then adds Nodes there for Pods that wait for them: with \`DoNotSchedule\` in their topologySpreadConstraint, and \`minDomains\` (Kubernetes 1.27 and newer) as many as zones.`;
+  if (pools.length === 0) return undefined;
+  return zones.size === 1 ? narrow : KARPENTER_REMEDY;
 };

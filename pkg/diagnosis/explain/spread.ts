@@ -44,32 +44,31 @@ const spreadBy = (workload: Workload): string => {
   return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
 };
 
-const scaledBy = ({ kind, name }: Facts['autoscalers'][number]): string[] =>
-  kind === 'HorizontalPodAutoscaler' ? [`${kind} ${name} scales by the mean of all zones`] : [];
+const byMean = ({ kind }: Facts['autoscalers'][number]): boolean => kind === 'HorizontalPodAutoscaler';
 
 export const spreadText = (facts: Facts): string => {
   const { workloads, wish, autoscalers } = facts;
-  const found = [...workloads.map(spreadBy), ...autoscalers.flatMap(scaledBy)].sort(byText);
+  const scalers = autoscalers.filter(byMean).map(({ kind, name }) => `${kind} ${name} scales by the mean of all zones`);
+  const found = [...workloads.map(spreadBy), ...scalers].sort(byText);
   return [...found, ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
 };
 
-/** kubernetes/kubernetes#89922 */
-const isScaled = ({ autoscalers }: Facts): boolean => autoscalers.flatMap(scaledBy).length > 0;
-
-const UNSELECTED = 'its labels are not those of the nodeSelector or node affinity';
-
-/** Zones that are empty because every Node there keeps these Pods away. */
-const barredText = ({ index }: Facts, workload: Workload, zones: readonly string[]): string => {
-  const reasons = zones.flatMap((zone) => {
+/** Zones that are empty because every Node there keeps these Pods away, and whether labels do; undefined: none is. */
+const barred = ({ index }: Facts, workload: Workload, zones: readonly string[]) => {
+  const terms = { nodes: isPinned(workload, zones) ? [] : (workload.nodeTerms ?? []) };
+  const asked = Object.entries(terms.nodes[0]?.matchLabels ?? {}).map(([key, value]) => ` ${key}=${value}`);
+  const unselected = `its labels are not those of the nodeSelector or node affinity${asked.join()}`;
+  const why = (node: Node) => (selectsNode(terms, node) ? barrier(node, workload) : unselected);
+  const found = zones.flatMap((zone) => {
     const own = index.nodesIn.get(zone) ?? [];
-    const terms = { nodes: isPinned(workload, zones) ? [] : (workload.nodeTerms ?? []) };
-    const asked = Object.entries(terms.nodes[0]?.matchLabels ?? {}).map(([key, value]) => ` ${key}=${value}`);
-    const why = (node: Node) => (selectsNode(terms, node) ? barrier(node, workload) : `${UNSELECTED}${asked.join()}`);
     const first = own[0] && why(own[0]);
-    if (first === undefined || own.some((node) => why(node) === undefined)) return [];
-    return [`every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`];
+    return first === undefined || own.some((node) => why(node) === undefined) ? [] : [{ zone, own, first }];
   });
-  return reasons.length === 0 ? '' : `${workloadTitle(workload)}: ${reasons.join('; ')}.`;
+  const reasons = found.map(
+    ({ zone, own, first }) => `every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`,
+  );
+  const byLabels = found.some(({ first }) => first === unselected);
+  return found.length === 0 ? undefined : { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, byLabels };
 };
 
 export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
@@ -82,34 +81,6 @@ const FARGATE_REMEDY =
 /** All its workloads together have fewer replicas than there are zones with clients. */
 export const hasFew = ({ workloads, clientZones }: Facts): boolean =>
   sumBy(workloads, ({ replicas }) => replicas) < clientZones.length;
-
-export const whyEmpty = (facts: Facts, workload: Workload, zones: readonly string[]): string => {
-  const { allowedZones, replicas } = workload;
-  const who = workloadTitle(workload);
-  if (runsOnFargate(facts))
-    return `The Pods of ${who} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
-  const kept = barredText(facts, workload, zones);
-  if (kept !== '') return kept;
-  if (isPinned(workload, zones))
-    return `${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
-  const constraint = zoneConstraint(workload);
-  if (constraint?.selectsOwn === false)
-    return `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
-  if (hasFew(facts)) return `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
-  const drawn = drawnText(workload);
-  if (drawn !== '') return drawn;
-  const shrunk = isScaled(facts) ? ', and scaling down by its HorizontalPodAutoscaler looks at no zone' : '';
-  if (constraint === undefined && !workload.zoneAntiAffinity)
-    return `${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`;
-  if (constraint?.whenUnsatisfiable === 'ScheduleAnyway')
-    return `The topologySpreadConstraint of ${who} is a preference only (ScheduleAnyway)${shrunk}.`;
-  if (constraint === undefined && prefersApart(workload))
-    return `The podAntiAffinity of ${who} on ${LABEL_ZONE} is a preference only${shrunk}.`;
-  const older = constraint === undefined || constraint.byRevision === true ? '' : ', those of an older roll-out too';
-  const { maxSkew = 1 } = constraint ?? {};
-  const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
-  return `${spreadBy(workload)} counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
-};
 
 /** kubernetes/kubernetes#82494 */
 const UNREADY = [
@@ -153,23 +124,53 @@ const BY_REVISION =
 const EVENED_OUT =
   ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.';
 
-/** Where a constraint is no remedy; undefined: what the code says. */
-export const placedRemedy = (workload: Workload, zones: readonly string[], facts: Facts): string | undefined => {
-  if (isPinned(workload, zones)) return PINNED_REMEDY;
-  if (zoneConstraint(workload)?.selectsOwn === false) return remedyOf('SpreadSelectsNothing');
-  if (hasFew(facts)) return zoneConstraint(workload) && remedyOf('SingleEndpoint');
-  if (drawnText(workload) !== '') return `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`;
-  if (workload.volumes === true)
-    return 'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
-  const { whenUnsatisfiable, maxSkew = 1, byRevision = false } = zoneConstraint(workload) ?? {};
-  const evened = isScaled(facts) ? EVENED_OUT : '';
+const VOLUMES_REMEDY =
+  'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
+
+const HARDER_REMEDY =
+  'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
+
+/** Why zones have none of its Pods, and where a constraint is no remedy what is (else what the code says); `isFirst`: whatever else there is. */
+export const placing = (facts: Facts, workload: Workload, zones: readonly string[]) => {
+  const say = (why: string, remedy?: string, isFirst = false) => ({ why, remedy, isFirst });
+  const { allowedZones, replicas, zoneAntiAffinity, volumes } = workload;
+  const who = workloadTitle(workload);
+  const onFargate = `The Pods of ${who} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
+  if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, true);
+  const bars = barred(facts, workload, zones);
+  if (bars !== undefined)
+    return say(bars.text, karpenterRemedy(facts) ?? (bars.byLabels ? UNSELECTED_REMEDY : BARRED_REMEDY), true);
+  if (isPinned(workload, zones))
+    return say(`${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`, PINNED_REMEDY);
+  const constraint = zoneConstraint(workload);
+  const { maxSkew = 1, whenUnsatisfiable, byRevision = false } = constraint ?? {};
+  const none = `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
+  if (constraint?.selectsOwn === false) return say(none, remedyOf('SpreadSelectsNothing'));
+  const few = `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
+  if (hasFew(facts)) return say(few, constraint && remedyOf('SingleEndpoint'));
+  const drawn = drawnText(workload);
+  if (drawn !== '') return say(drawn, `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`);
+  // kubernetes/kubernetes#89922
+  const [shrunk, evened] = facts.autoscalers.some(byMean)
+    ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
+    : ['', ''];
+  const held = volumes === true ? VOLUMES_REMEDY : undefined;
+  if (constraint === undefined && !zoneAntiAffinity)
+    return say(`${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`, held);
+  const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}.`;
   if (whenUnsatisfiable === 'ScheduleAnyway')
-    return `Set \`whenUnsatisfiable: DoNotSchedule\` in its topologySpreadConstraint on \`topology.kubernetes.io/zone\`: then a Pod waits for room in the zone that lacks it.${evened}`;
-  if (prefersApart(workload)) return `${remedyOf('PodsNotSpread')}${evened}`;
+    return say(`The topologySpreadConstraint of ${who} ${soft}`, `${held ?? HARDER_REMEDY}${evened}`);
+  if (constraint === undefined && prefersApart(workload))
+    return say(
+      `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`,
+      `${held ?? remedyOf('PodsNotSpread')}${evened}`,
+    );
+  const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
+  const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
   const revises = byRevision || !revisesPods(workload) ? '' : BY_REVISION;
-  if (workload.apart?.includes(LABEL_ZONE) === true || whenUnsatisfiable === 'DoNotSchedule')
-    return `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
-  return undefined;
+  const anew = `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
+  const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
+  return say(`${spreadBy(workload)} ${undone}`, held ?? anew);
 };
 
 const LEADER_REMEDY =
@@ -199,17 +200,15 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 };
 
 /** What would give the zones Pods; undefined: what the code says. */
-const spreadRemedy = (facts: Facts, empty: readonly string[]): string | undefined => {
-  const { workloads } = facts;
-  if (runsOnFargate(facts)) return FARGATE_REMEDY;
-  const bars = workloads.map((workload) => barredText(facts, workload, empty)).join('');
-  if (bars !== '') return karpenterRemedy(facts) ?? (bars.includes(UNSELECTED) ? UNSELECTED_REMEDY : BARRED_REMEDY);
+const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]): string | undefined => {
+  const first = found.find(({ isFirst }) => isFirst);
+  if (first !== undefined) return first.remedy;
   if (chosenBy(facts) !== '') return ROLE_REMEDY;
   // What waits would not come to lie elsewhere by a restart.
   const waiting = waitingFor(facts);
-  if (waiting.text !== '' && workloads.every(({ volumes }) => volumes !== true))
-    return waiting.remedy ?? remedyOf('PodsWaiting');
-  return workloads[0] && placedRemedy(workloads[0], empty, facts);
+  return waiting.text !== '' && facts.workloads.every(({ volumes }) => volumes !== true)
+    ? (waiting.remedy ?? remedyOf('PodsWaiting'))
+    : found[0]?.remedy;
 };
 
 /** Whose Pods they are, where no workload was seen. */
@@ -255,7 +254,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     ];
   }
   if (empty.length === 0) return [];
-  const why = workloads.map((workload) => ` ${whyEmpty(facts, workload, empty)}`).join('') || unseenMaker(facts);
+  const found = workloads.map((workload) => placing(facts, workload, empty));
+  const why = found.map((each) => ` ${each.why}`).join('') || unseenMaker(facts);
   const rolling = workloads.map(rollingText).join('');
   const isTogether = counts.size === 1 && only.zone !== '';
   const isOnOne = only.nodeName !== '' && endpoints.every(({ nodeName }) => nodeName === only.nodeName);
@@ -266,7 +266,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   // Pods are where they should be.
   if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
   const evidence = `${none}${why}${rolling}${text}${waitingFor(facts).text}${chosen}`;
-  return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, empty))];
+  return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, found))];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */

@@ -213,12 +213,8 @@ const EDGE_REMEDY =
 const EDGE_CILIUM =
   'Have agents on edge Nodes read through yurthub: a DaemonSet of Cilium for them with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`, and `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
 
-/** By pools, for which no zone counts. */
-export const asksEdge = ({ service }: Pick<Facts, 'service'>): boolean =>
-  Object.keys(service.metadata?.annotations ?? {}).some((key) => EDGE_KEYS.test(key));
-
 /** Asked of an agent on each Node that filters what kube-proxy reads; undefined: it is not. */
-const edgeRequest = ({ service, name, snapshot, nodes, index }: Facts): Cause | undefined => {
+export const edgeRequest = ({ service, name, snapshot, nodes, index }: Facts): Cause | undefined => {
   const [key, value] = Object.entries(service.metadata?.annotations ?? {}).find(([own]) => EDGE_KEYS.test(own)) ?? [];
   if (key === undefined) return undefined;
   const own = itemsOf(snapshot.routers).find(({ settings }) => settings['clientConnection.kubeconfig']);

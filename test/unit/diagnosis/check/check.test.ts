@@ -40,6 +40,7 @@ const hpa = (maxReplicas: number) => ({
   spec: { scaleTargetRef: { kind: 'Deployment', name: 'web' }, maxReplicas },
 });
 
+const ACTIVATOR = { containers: [{ image: 'gcr.io/knative-releases/knative.dev/serving/cmd/activator:v1' }] };
 const VALIDATING = {
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'ValidatingWebhookConfiguration',
@@ -62,6 +63,8 @@ const ROWS: readonly Row[] = [
     'note NotRequested',
   ],
   ['several replicas that API servers call', [service(), SPREAD, VALIDATING], 'note NotRequested'],
+  // knative/serving#14615
+  ['several replicas that clients find otherwise', [service(), workload(3, ACTIVATOR)], ''],
   [
     'several replicas behind a load balancer that keeps to its Node',
     [service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' }), SPREAD],
