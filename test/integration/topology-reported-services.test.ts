@@ -118,10 +118,10 @@ const inShop = (apiVersion: string, kind: string, spec: object) => ({
   metadata: { namespace: 'shop', name: 'beside' },
   spec,
 });
-const NATIVE = inShop('traefik.io/v1alpha1', 'IngressRoute', {
-  routes: [{ services: [{ name: 'web', nativeLB: true }] }],
-});
-const TRAEFIK = inShop('apps/v1', 'Deployment', { template: { spec: { containers: [{ image: 'traefik:v2.10.5' }] } } });
+const routed = (own: object) =>
+  inShop('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', ...own }] }] });
+const traefik = (image: string, ...args: string[]) =>
+  inShop('apps/v1', 'Deployment', { template: { spec: { containers: [{ image, args }] } } });
 const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
   redirectFrontend: { serviceMatcher: { serviceName: 'web', namespace: 'shop' } },
 });
@@ -736,11 +736,19 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/traefik/traefik/issues/10303',
-    { spec: CLOSE, extra: [NATIVE, TRAEFIK] },
+    { spec: CLOSE, extra: [routed({ nativeLB: true }), traefik('traefik:v2.10.5')] },
     'Effective',
     'StickyClients',
     /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
     /sends to the cluster IP of Service shop\/web \(IngressRoute shop\/\S+\) and keeps .*maxIdleConnsPerHost: -1/,
+  ],
+  [
+    'https://github.com/traefik/traefik/issues/10303 (by default)',
+    { spec: CLOSE, extra: [routed({}), traefik('traefik:v3.1.2', '--providers.kubernetescrd.nativeLBByDefault=true')] },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    /IngressRoute shop\/beside\) and keeps/,
   ],
   [
     'https://github.com/kubermatic/kubermatic/issues/15243',

@@ -688,7 +688,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('istio-gateway'),
-    /mesh → a DestinationRule for host web\.shop\.svc\.cluster\.local with `localityLbSetting`/,
+    /mesh → a DestinationRule for host web\.shop\.svc\.cluster\.local with `trafficPolicy`/,
   ],
   [
     'https://github.com/submariner-io/lighthouse/issues/1989',

@@ -95,7 +95,6 @@ export const CLIENTS = clients({
   // minEndpointsByZone there
   'skipper/zones': {
     decides: 'started with -kubernetes-topology-zone it keeps to that zone, where 3 endpoints or more are in it',
-    keeps: true,
     source: 'zalando/skipper#3927',
   },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },

@@ -61,10 +61,7 @@ export const clientOfKind = (apiVersion: string, kind: string): ClientName | und
 
 type Controller = readonly [controller: RegExp, client: ClientName | undefined, name?: RegExp, classless?: RegExp];
 
-/**
- * By the controller of a class, or the usual name of an IngressClass where only that is known, and images of who takes Ingresses without one;
- * undefined: it connects to the cluster IP.
- */
+/** By the controller of a class, else the usual name of an IngressClass; images of who takes Ingresses without one. Undefined: it connects to the cluster IP. */
 export const CONTROLLERS: readonly Controller[] = [
   [/^k8s\.io\/ingress-nginx|^webapprouting\.kubernetes\.azure\.com\/nginx/, 'ingress-nginx', /^nginx$|^webapprouting/],
   [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],

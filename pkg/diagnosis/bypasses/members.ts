@@ -160,15 +160,18 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   const runners = [...near.values()].flat();
   const interceptors = runners.filter(({ images }) => images.join().includes(INTERCEPTOR));
   const traefiks = runners.filter(({ images }) => TRAEFIK.test(images.join()));
-  const through = (proxies: readonly Runner[], service: string, by: string) =>
-    proxies.map((runner) => ({ service, runner, by, host: service, scheme: undefined }));
-  const proxied = entries.flatMap((entry) => {
-    const natives = entry.settings['nativeLB'] === 'true' ? traefiks : [];
-    const proxies = /^(?:HTTPScaledObject|InterceptorRoute)$/.test(entry.kind) ? interceptors : natives;
-    return entry.services.flatMap((service) => through(proxies, service, objectTitle(entry)));
-  });
   const marked = services.filter(({ metadata }) => NATIVE.some((key) => metadata?.annotations?.[key] === 'true'));
-  const native = marked.flatMap((service) => through(traefiks, keyOfService(service), `annotation ${NATIVE[0]}`));
+  const natives = new Set(marked.map(keyOfService));
+  const usual = traefiks.some(({ steering = '' }) => /kubernetescrd\.nativelb/i.test(steering)) ? 'true' : '';
+  const proxied = entries.flatMap((entry) =>
+    entry.services.flatMap((service) => {
+      const { nativeLB = entry.client === 'traefik/route' ? usual : '' } = entry.settings;
+      const isNative = nativeLB === 'true' || natives.has(service);
+      const isKeda = /^(?:HTTPScaledObject|InterceptorRoute)$/.test(entry.kind);
+      const proxies = isKeda ? interceptors : isNative ? traefiks : [];
+      return proxies.map((runner) => ({ service, runner, by: objectTitle(entry), host: service, scheme: undefined }));
+    }),
+  );
   return {
     near,
     /** Of them, what controls a mesh: its proxies connect to it by its cluster IP. */
@@ -189,7 +192,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
       ({ namespace }) => namespace,
     ),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, and Traefik with nativeLB. */
-    callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied, ...native], ({ service }) => service),
+    callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied], ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
   };
 };

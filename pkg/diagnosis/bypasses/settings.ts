@@ -26,16 +26,16 @@ const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
 
 /** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #31735, #33470, #39477, #48084. */
-const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, setting: string]>> = {
+const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, setting: string, keeps?: true]>> = {
   off: ['{rule} switches locality off', SWITCH],
   distribute: [
     'Envoy follows `distribute` of {rule}, to what that names and to nothing else: zones without a ready endpoint fail, as it excludes failover',
     '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over',
   ],
-  kept: [`${KEPT}${EVERYWHERE}`, ''],
+  kept: [`${KEPT}${EVERYWHERE}`, '', true],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
-  outlier: [DETECTED, ''],
-  mesh: [DETECTED, EVEN],
+  outlier: [DETECTED, '', true],
+  mesh: [DETECTED, EVEN, true],
   // It comes before the field of the Service, and does nothing.
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
   partly: [
@@ -68,6 +68,11 @@ const knownTo = (setting: string, version: KubernetesVersion): string =>
 /** gardener/gardener#13081 */
 const OF_GARDENER =
   'for layer-7 load balancing over all API servers (IstioTLSTermination) an update of Gardener, which then leaves the field off for them, or topologyAwareRouting off in the Seed or Garden; a patch is reverted';
+
+const FORGETS = [
+  '; before 2.13.4 it keeps to the zone after hints are gone',
+  'an update; until then a restart of linkerd-destination once hints are gone',
+] as const;
 
 /** hashicorp/consul#7401 */
 const OTHER_EDITION = 'Enterprise, or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to';
@@ -120,16 +125,13 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && image !== '' && !edition.test(image))
     return { decides: `${decides} (seen: ${image})`, setting: OTHER_EDITION };
-  const update = 'an update: before it takes all endpoints';
-  if (hints !== undefined && version !== undefined && compareVersions(version, hints) < 0)
-    return { decides: `${decides}; seen: ${image}`, setting: update, byHints: false };
+  const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
   // linkerd/linkerd2#10925
-  if (version?.major === 2 && version.minor === 13 && hints !== undefined && !isSince(version, [2, 13, 4]))
-    return {
-      decides: `${decides}; before 2.13.4 it keeps to the zone after hints are gone (seen: ${image})`,
-      setting: 'an update; until then a restart of linkerd-destination once hints are gone',
-      byHints: false,
-    };
+  const isLate = hints !== undefined && version?.minor === 13 && !isSince(version, [2, 13, 4]);
+  if (isOlder || isLate) {
+    const [why, update] = isLate ? FORGETS : (['', 'an update: before it takes all endpoints'] as const);
+    return { decides: `${decides}${why}; seen: ${image}`, setting: update, byHints: false };
+  }
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   if (counts && wished !== undefined && BY_RULE[locality] === undefined) {
     const { app, role } = service.metadata?.labels ?? {};
@@ -140,8 +142,9 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (by !== undefined) {
     const { owner } = rule?.settings ?? {};
     const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
-    const [ruled, set] = by.map((text) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule)));
-    return defined({ decides: ruled, setting: set && `${set}${through}`, keeps: by[0]?.startsWith(KEPT) === true });
+    const [ruled, set = '', keeps = false] = by;
+    const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
+    return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, keeps });
   }
   if (since === undefined || version === undefined) return {};
   const left = knownTo(setting, version);

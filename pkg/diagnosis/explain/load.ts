@@ -190,11 +190,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
   const clients = index.bypasses.members.callers.get(name) ?? [];
   const native = clients.find(({ runner }) => runner.images.some((image) => TRAEFIK.test(image)));
-  if (native !== undefined)
-    return sticky(
-      `${workloadTitle(native.runner)} sends to the cluster IP of Service ${name} (${native.by}) and keeps its connections: requests go to the endpoints that these reached.`,
-      NATIVE_REMEDY,
-    );
+  const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
+  if (native !== undefined) return sticky(kept, NATIVE_REMEDY);
   // What goes around the cluster IP may balance requests, unless it passes connections on.
   const past = bypasses.filter((each) => !each.possible && !('passes' in each && each.passes));
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';

@@ -80,11 +80,12 @@ export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]
       own.filter(({ when, assumed }) => when === undefined && assumed === undefined),
       isRead,
     );
+    const none = isOff
+      ? ' with `loadBalancer.serviceTopology=true`: this release does not read what this Service asks by.'
+      : ', which follow hints.';
     const how =
       behaviour.hints === 'none'
-        ? isOff
-          ? ' with `loadBalancer.serviceTopology=true`: what it is now does not read what this Service asks by.'
-          : ', which follow hints.'
+        ? none
         : `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
   })[0];
