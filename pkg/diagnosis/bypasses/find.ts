@@ -23,8 +23,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
   const config = itemsOf(snapshot.routers).find(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
-  const { rootNamespace: root = 'istio-system', ...settings } = config?.settings ?? {};
-  const { 'localityLbSetting.enabled': off = '', 'localityLbSetting.distribute': distribute = '' } = settings;
+  const { rootNamespace: root = 'istio-system', ...locality } = config?.settings ?? {};
+  const { 'localityLbSetting.enabled': off = '', 'localityLbSetting.distribute': distribute = '' } = locality;
   const containers = daemonSets.flatMap((set) => set.containers);
   const ofSets = containers.map(({ image }) => image);
   const images = [...new Set([...itemsOf(snapshot.workloads).flatMap((each) => each.images), ...ofSets])];

@@ -265,7 +265,7 @@ const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] =
     (each) => 'unsure' in each && !(each.unsure || each.possible || (each.byHints && each.setting === '')),
   );
   const past = sure.find(({ setting }) => !/^`spec\.trafficD|aggregator/.test(setting));
-  const [next] = bypasses.filter((each) => 'behind' in each);
+  const next = bypasses.find((each) => 'behind' in each);
   if (past === undefined && next)
     return [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `];
   if (past === undefined) return ['', ''];
