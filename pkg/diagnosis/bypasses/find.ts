@@ -153,7 +153,7 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     const toPods = client.startsWith('aws-') ? KEEPS : '';
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.${toPods}`;
     const enters = `through any Node that the load balancer of ${objectTitle(entry)} picks`;
-    return [{ enters, remedy, nodes: entry.nodes ?? [] }];
+    return [{ enters, remedy, sets: '' as const, nodes: entry.nodes ?? [] }];
   });
 
 /** Of Traefik: `nativeLBByDefault` is set for each. */

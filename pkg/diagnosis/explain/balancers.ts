@@ -11,6 +11,8 @@ import type { Facts } from './facts.ts';
 export interface Kind {
   readonly enters: string;
   readonly remedy: string;
+  /** What the remedy sets of the Service; empty: nothing. Default: externalTrafficPolicy. */
+  readonly sets?: '/metadata/annotations' | '';
   /** Under the policy Local: an address is announced by one Node with a Pod, or by all of these, and nothing asks for their health. */
   readonly announced?: 'one' | 'all';
   /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod, which drop what enters; what to do. */
@@ -68,6 +70,7 @@ const oneNode = (who: string, by = 'may announce') => ({
   reach:
     'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` those of the one Node do alone. Over BGP several Nodes announce.',
   announced: 'one' as const,
+  sets: '' as const,
 });
 
 const overBgp = (who: string) => ({
@@ -112,6 +115,7 @@ export const NODE_PORT: Kind = {
 /** By an annotation of a Service of any type (tailscale/tailscale#10102). */
 export const TAILNET = {
   shown: /^tailscale(?:$|\.com\/expose\b)/,
+  sets: '/metadata/annotations' as const,
   enters: 'through the Node of the proxy that the Tailscale operator runs for it',
   remedy: 'Endpoints of its zone take all of the tailnet. A ProxyGroup has several proxies, to be spread over zones.',
 };
@@ -168,6 +172,7 @@ const FAMILIES: readonly Family[] = [
     // All of a Service have it off where nothing says otherwise: kubernetes/cloud-provider-aws aws.go, AWS Load Balancer Controller
     shown:
       /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\/|^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
+    sets: '/metadata/annotations',
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
     // kubernetes/cloud-provider-aws#206, #569
     remedy: `It keeps to zones up to the Node. With target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) it sends to Pods in its zone, evenly and without a second hop. An address in a zone without Nodes, or with target type ip without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). Nodes of a zone that was added later get nothing until the Service changes (an annotation will do).`,
@@ -175,6 +180,7 @@ const FAMILIES: readonly Family[] = [
     evenly: TO_PODS,
     modes: {
       'cross-zone': {
+        sets: '/metadata/annotations',
         enters: 'through targets in any zone (cross-zone load balancing is on)',
         remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer.`,
         // pingcap/tidb-operator#2368

@@ -103,10 +103,9 @@ export const entryOf = (facts: Facts) => {
   // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.
   if (type === 'NodePort' && ports.length === 0 && (around.has('aws-alb') || around.has('gke-neg'))) return undefined;
   if (type === 'NodePort') return at(ports[0] ?? (exposureOf(service, PUBLISHED) ? PUBLISHED : NODE_PORT));
-  if (type !== 'LoadBalancer' && exposureOf(service) !== undefined) return at(TAILNET);
-  if (type !== 'LoadBalancer')
-    return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
-  return around.has('aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
+  if (type === 'LoadBalancer') return around.has('aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
+  if (exposureOf(service) !== undefined) return at(TAILNET);
+  return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
 };
 
 const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
@@ -155,8 +154,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const fails = (evidence: string, remedy: string): Cause[] => [
     cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy),
   ];
-  if (isSilent) return fails(`${SILENT}.`, ENVOY_REMEDY);
-  if (endpoints[0]?.address === PLACEHOLDER) return [];
+  if (endpoints[0]?.address === PLACEHOLDER) return isSilent ? fails(`${SILENT}.`, ENVOY_REMEDY) : [];
   const hosts = [...new Set(endpoints.map(({ nodeName }) => nodeName))];
   if (isMarked) {
     const evidence = `, and all Nodes have the label \`${EXCLUDED}\`, with which none may take its traffic from outside.`;
@@ -204,13 +202,9 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   if (entry.policy !== 'Local' && entry.isStranded) return [];
   const isOpen = entry.remedy === OTHER_ENTRY.remedy || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
-  const changed = entry.remedy.includes('externalTrafficPolicy')
-    ? 'spec/externalTrafficPolicy'
-    : 'metadata/annotations';
-  // Of an Ingress it is what that is set to.
-  const isOwn = !entry.remedy.includes('of the Ingress');
-  const pointer = `/${changed}`;
-  const note = stage === 'effective' && isOwn && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
+  const pointer = (entry.policy === 'Local' && entry.reach ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
+  const isOwn = stage === 'effective' && pointer !== '';
+  const note = isOwn && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
   const say = (evidence: string, remedy: string) => [
     { ...cause(stage, 'LoadBalancerTraffic', evidence, remedy), ...(note && { fix: [note.line] }) },
   ];
