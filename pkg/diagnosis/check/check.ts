@@ -119,7 +119,8 @@ const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): n
 };
 
 /** Of one workload, with or without a request for routing by zone: rules that cannot do what they say. */
-const spreadRules = (workload: Workload, replicas: number): Said[] => {
+const spreadRules = (workload: Workload): Said[] => {
+  const { replicas } = workload;
   // Regions have three zones, or hardly more.
   const many = `the podAntiAffinity of ${workloadTitle(workload)} lets one Pod in each zone: of its ${replicas} replicas the others wait`;
   if (replicas > 3 && replicas < Infinity && workload.apart?.includes(LABEL_ZONE) === true)
@@ -139,8 +140,8 @@ const spreadRules = (workload: Workload, replicas: number): Said[] => {
 };
 
 /** Of a workload behind a Service that asks for routing by zone. */
-const placementRules = (workload: Workload, replicas: number): Said[] => {
-  const { allowedZones = [], apart = [] } = workload;
+const placementRules = (workload: Workload): Said[] => {
+  const { allowedZones = [], apart = [], replicas } = workload;
   const has = `${workloadTitle(workload)} has`;
   if (replicas <= 1) {
     const message = `${has} ${counted(replicas, 'replica')}: clients in all other zones always cross`;
@@ -169,8 +170,6 @@ export const findingKeyOf = ({ kind, namespace, name }: Named): string => `${kin
 const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Workload): boolean =>
   namespace === (metadata?.namespace ?? '') && matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
 
-type Behind = Readonly<{ workload: Workload; replicas: number }>;
-
 /** With a version that was named, what helps there. */
 const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOptions): string => {
   if (version === undefined) return remedyOf(reason);
@@ -189,13 +188,13 @@ const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOption
 };
 
 /** Several replicas behind it, and it asks for nothing. */
-const silence = (service: Service, behind: readonly Behind[], callers: readonly EntryObject[]): Said[] => {
+const silence = (service: Service, behind: readonly Workload[], callers: readonly EntryObject[]): Said[] => {
   const replicas = sumBy(behind, (each) => each.replicas);
   const { internalTrafficPolicy, externalTrafficPolicy, ports = [] } = service.spec ?? {};
   if (service.spec?.topologyKeys !== undefined) return [said('warning', 'NotRequested', GONE_KEYS.trim())];
-  const isUnused = behind.some(({ workload }) => areFoundOtherwise(workload.images));
+  const isUnused = behind.some(({ images }) => areFoundOtherwise(images));
   if (replicas < 2 || internalTrafficPolicy === 'Local' || isUnused) return [];
-  const names = behind.map(({ workload }) => workloadTitle(workload)).join(', ');
+  const names = behind.map(workloadTitle).join(', ');
   const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;
   const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));
   const [use] = [
@@ -213,9 +212,8 @@ type Manifests = Pick<ClusterSnapshot, 'services' | 'workloads' | 'autoscalers' 
 export const check = (manifests: Manifests, options: CheckOptions = {}) => {
   const { version = NEWEST_KNOWN_VERSION, placeOf } = options;
   const services = itemsOf(manifests.services);
-  const workloads = itemsOf(manifests.workloads).map((workload): Behind => {
-    return { workload, replicas: mostReplicas(workload, itemsOf(manifests.autoscalers)) };
-  });
+  const scalers = itemsOf(manifests.autoscalers);
+  const workloads = itemsOf(manifests.workloads).map((own) => ({ ...own, replicas: mostReplicas(own, scalers) }));
   const calls = itemsOf(manifests.ingresses).filter(({ client }) => client === 'kube-apiserver');
   const findings: Finding[] = [];
   const report = (object: Named, all: readonly Said[]): void => {
@@ -225,7 +223,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
       findings.push({ ...one, kind, namespace, name, remedy: remedyOn(one.reason, options), ...defined({ place }) });
     }
   };
-  for (const { workload, replicas } of workloads) report(workload, spreadRules(workload, replicas));
+  for (const workload of workloads) report(workload, spreadRules(workload));
   for (const service of services) {
     const { namespace, name } = refOf(service);
     const object = { kind: 'Service', namespace, name };
@@ -236,11 +234,11 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
       report(object, [...own, ...vainRules(service)]);
     }
     if (service.spec?.type === 'ExternalName' || service.spec?.clusterIP === 'None' || !hasSelector(service)) continue;
-    const behind = workloads.filter(({ workload }) => selects(service, workload));
+    const behind = workloads.filter((workload) => selects(service, workload));
     const callers = calls.filter((entry) => entry.services.includes(`${namespace}/${name}`));
     if (!speaks) report(object, silence(service, behind, callers));
     if (!asksForZones(service, wish)) continue;
-    for (const { workload, replicas } of behind) report(object, placementRules(workload, replicas));
+    for (const workload of behind) report(object, placementRules(workload));
   }
   const rank = ({ severity }: Finding): number => SEVERITIES.indexOf(severity);
   return {
