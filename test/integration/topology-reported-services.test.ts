@@ -127,6 +127,7 @@ const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
 });
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+const HIGHLY_AVAILABLE = { labels: { 'high-availability-config.resources.gardener.cloud/type': 'server' } };
 const WINDOWS = {
   apiVersion: 'v1',
   kind: 'Node',
@@ -170,6 +171,7 @@ interface Objects extends Reported {
   readonly workload?: object;
   /** What differs in the Pod template of its Deployment; null: there is none. */
   readonly pods?: object | null;
+  readonly podLabels?: object;
   /** Labels of every Node. */
   readonly nodeLabels?: object;
 }
@@ -177,10 +179,11 @@ interface Objects extends Reported {
 interface Item {
   kind: string;
   metadata: { name?: string; labels?: object };
-  spec?: { template?: { spec: object } };
+  spec?: { template?: { metadata?: { labels?: object }; spec: object } };
 }
 
-const clusterOf = ({ service = {}, workload = {}, pods = {}, nodeLabels = {}, ...reported }: Objects): string => {
+const clusterOf = (objects: Objects): string => {
+  const { service = {}, workload = {}, pods = {}, podLabels = {}, nodeLabels = {}, ...reported } = objects;
   const list = JSON.parse(reportedCluster(reported)) as { items: Item[] };
   for (const item of list.items) {
     const { kind, metadata, spec } = item;
@@ -189,6 +192,7 @@ const clusterOf = ({ service = {}, workload = {}, pods = {}, nodeLabels = {}, ..
     if (kind === 'Service') Object.assign(item, { status: { loadBalancer: { ingress: [{ ip: '10.88.1.2' }] } } });
     if (kind === 'Deployment') Object.assign(metadata, workload);
     if (kind === 'Deployment') Object.assign(spec?.template?.spec ?? {}, pods);
+    if (kind === 'Deployment') Object.assign(spec?.template?.metadata?.labels ?? {}, podLabels);
   }
   if (pods === null) list.items = list.items.filter(({ kind }) => kind !== 'Deployment');
   return JSON.stringify(list);
@@ -1019,13 +1023,29 @@ const ROWS: readonly Row[] = [
     /→ Set `featureGates\.TopologyAwareHints: true` in ConfigMap kube-system\/antrea-config, and restart the agents/,
     /Update/,
   ],
+  // Clients of system components of a Shoot are wherever its workloads are.
+  [
+    'https://github.com/gardener/gardener/blob/master/docs/development/high-availability.md',
+    {
+      endpoints: ['b', 'b'],
+      workload: HIGHLY_AVAILABLE,
+      pods: { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } },
+      podLabels: { 'gardener.cloud/role': 'system-component' },
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted: .* 33 %/,
+    /may run in b only .*Gardener's webhook for high availability reverts/,
+    /Nothing to do for clients/,
+  ],
   [
     'https://github.com/gardener/gardener-extension-provider-aws/issues/703',
     {
       endpoints: ['b', 'b'],
       service: { managedFields: [{ manager: 'gardener-extension-provider-aws' }] },
-      workload: { labels: { 'high-availability-config.resources.gardener.cloud/type': 'server' } },
+      workload: HIGHLY_AVAILABLE,
       pods: { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } },
+      podLabels: { 'gardener.cloud/role': 'controlplane' },
     },
     'Effective',
     'SingleZone',

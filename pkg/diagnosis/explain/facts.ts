@@ -3,7 +3,7 @@ import { isEndpointReady } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { byText, defined, nameOf, sumBy } from '../../apis/values.ts';
-import { NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
+import { LABEL_GARDENER_ROLE, NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
@@ -70,9 +70,10 @@ const ownersOf = (index: SnapshotIndex, service: Service) => {
   return { pods, workloads, autoscalers };
 };
 
-/** Zones to which Gardener keeps them and what talks to them in their namespace: the Shoot has no failure tolerance of zones. */
+/** Zones to which Gardener keeps a control plane's Pods and what talks to them: its Shoot has no failure tolerance of zones. */
 export const placedIn = (workloads: readonly Workload[]): readonly string[] | undefined =>
-  workloads.find(({ marks }) => isPlacedByGardener(marks))?.allowedZones;
+  workloads.find((own) => own.podLabels[LABEL_GARDENER_ROLE] === 'controlplane' && isPlacedByGardener(own.marks))
+    ?.allowedZones;
 
 /** Dedicated control planes have few clients, unless endpoints show that workloads run there. */
 const clientZonesOf = ({ zones, workerZones }: SnapshotIndex, endpoints: readonly ReadyEndpoint[]): string[] => {

@@ -123,9 +123,8 @@ const asAdvice = (step: Step): string => (isChange(step) ? commandOf(step) : ste
 const serveAll: Fix = (facts) => {
   const isFree = facts.service.spec?.trafficDistribution === undefined && facts.wish.mode === 'none';
   // Who reads the newer name of a zone reads that of a Node too.
-  const near =
-    isFree && settingsFor(facts).distribution?.startsWith('PreferSame') ? { trafficDistribution: NEAREST } : {};
-  return [patchSpec({ internalTrafficPolicy: 'Cluster', ...near })];
+  const isRead = settingsFor(facts).distribution?.startsWith('PreferSame');
+  return [patchSpec({ internalTrafficPolicy: 'Cluster', ...(isFree && isRead && { trafficDistribution: NEAREST }) })];
 };
 
 const CILIUM_TOPOLOGY_ON = [
