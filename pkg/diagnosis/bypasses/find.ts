@@ -73,11 +73,10 @@ const classOf = ({ className, annotations }: EntryObject): string =>
 
 /** What its class names as the controller; undefined where the class is not among the objects. */
 const controllerOf = (entry: EntryObject, { entries }: BypassIndex): string | undefined => {
-  const gateways = entries.filter(
-    ({ kind, namespace, name }) => kind === 'Gateway' && entry.parents.includes(`${namespace}/${name}`),
-  );
-  const names = entry.kind === 'Ingress' ? [classOf(entry)] : gateways.map(({ className }) => className);
-  const kind = entry.kind === 'Ingress' ? 'IngressClass' : 'GatewayClass';
+  const isParent = (each: EntryObject) =>
+    each.kind === 'Gateway' && entry.parents.includes(`${each.namespace}/${each.name}`);
+  const gateways = entry.kind === 'Ingress' ? [entry] : entries.filter(isParent);
+  const [kind, names] = [entry.kind === 'Ingress' ? 'IngressClass' : 'GatewayClass', gateways.map(classOf)];
   return entries.find((each) => each.kind === kind && names.includes(each.name))?.controller;
 };
 
@@ -184,10 +183,9 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     if (client === undefined || passesProxy(client, entry, service, index)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
-    const isInside = entry.settings['outside'] === undefined;
     const isShared = client === 'ingress-nginx' && ways.some((each) => each.entry.annotations[NGINX] === 'true');
-    const kept = isInside ? ifKept(client, entry.annotations, service.metadata?.annotations) : OUTSIDE;
-    const own = isShared ? SHARED : kept;
+    const kept = isShared ? SHARED : ifKept(client, entry.annotations, service.metadata?.annotations);
+    const own = entry.settings['outside'] === undefined ? kept : OUTSIDE;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 
@@ -303,8 +301,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const hasWaypoint = found.some(({ client }) => client === 'istio-waypoint');
   const ways = found.filter(({ client }) => !hasWaypoint || client !== 'istio-ambient');
   const known = ways.map((way) => {
-    const { value } = way.evidence;
-    const more = way.client === 'istio-waypoint' ? ofWaypoint(value, index.pods.get(namespace), index.nodes) : {};
+    const isWaypoint = way.client === 'istio-waypoint';
+    const more = isWaypoint ? ofWaypoint(way.evidence.value, index.pods.get(namespace), index.nodes) : {};
     const { client, evidence, controller = '', all = false, possible = false, own = {}, ...seen } = { ...way, ...more };
     const plain: Client = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
@@ -314,6 +312,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const image = shown.find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };
+    /** It sees connections, and no requests. */
+    const passes = BY_CONNECTION.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),
@@ -333,13 +333,10 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       /** Nothing shows that clients of this Service are among them. */
       possible,
       source,
-      /** It sees connections, and no requests. */
-      ...(seen.entry?.settings['passes'] || BY_CONNECTION.test(client) ? { passes: true } : {}),
-      ...(seen.known === true ? { known: true } : {}),
-      ...(seen.behind === true ? { behind: true } : {}),
+      ...defined({ passes: passes || undefined, known: seen.known || undefined, behind: seen.behind || undefined }),
     };
   });
-  const callers = (index.members.callers.get(key) ?? []).map(({ runner }) => runner);
+  const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
   const isRouted = found.some(({ client }) => client === 'ingress' || client === 'gateway');
   return [
     ...known,
