@@ -84,7 +84,7 @@ const RACKS: readonly (readonly [image: RegExp, setting: string])[] = [
   [/redpandadata\/console/, '; of Redpanda Console `kafka.rackId`'],
   // strimzi/strimzi-kafka-operator#6492, #7339
   [
-    /strimzi\/kafka:|-kafka-brokers$/,
+    /strimzi\/kafka:|-kafka-(?:brokers|bootstrap)$/,
     '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`',
   ],
 ];
@@ -241,7 +241,7 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const [sign, setting, always, decides] = MEMBERS.find(([each]) => signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
   const images = seen.flatMap(({ runner }) => (own.includes(runner) ? [] : runner.images)).join();
-  const [, rack = ''] = RACKS.find(([image]) => image.test(`${images} ${twin && nameOf(twin)}`)) ?? [];
+  const [, rack = ''] = RACKS.find(([image]) => image.test(`${images} ${nameOf(twin ?? service)}`)) ?? [];
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
   const behind = decides === OF_DATABASE;
   const on = behind && next && `${decides}: that of Service ${next.service} (${next.by})`;
