@@ -18,6 +18,7 @@ const ALB = 'with target type ip the load balancer sends to Pods, by default acr
 
 /** An annotation that sends an Ingress, or what goes to the Service, to the cluster IP. */
 const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesClusterIp: string, or = '') => ({
+  ofService: target === 'service {service}',
   setting: `\`kubectl annotate ${target} -n {namespace} ${usesClusterIp}=true\` sends it to the cluster IP${or}`,
   usesClusterIp,
 });

@@ -166,9 +166,9 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service, i
   if (takesNodePorts(client, entry, service, index)) return true;
   const provider = PROVIDERS[client] ?? '-';
   if (entry.settings['nativeLB'] === undefined && index.steering.includes(`${provider}.nativelb`)) return true;
-  const { usesClusterIp = '', setting = '' }: Client = CLIENTS[client];
+  const { usesClusterIp = '', ofService = false }: Client = CLIENTS[client];
   // traefik/traefik#9885
-  const ofEntry = setting.includes('annotate service') ? {} : entry.annotations;
+  const ofEntry = ofService ? {} : entry.annotations;
   return [ofEntry, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };
 

@@ -1,9 +1,9 @@
 // Clients that learn addresses of Pods by other means than objects of a proxy: headless Services, members, registries, resolvers of libraries.
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
+import { BOTH_ANNOTATIONS } from '../../upstream/proxy/hint-rule.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
@@ -132,12 +132,8 @@ const podsOf = ({ metadata, spec }: Service): string => {
   return [metadata?.namespace, ...labels.sort(byText)].join();
 };
 
-const askOf = ({ metadata: { annotations = {} } = {}, spec }: Service): string =>
-  [
-    spec?.trafficDistribution,
-    annotations[ANNOTATION_TOPOLOGY_AWARE_HINTS],
-    annotations[ANNOTATION_TOPOLOGY_MODE],
-  ].join();
+const askOf = ({ metadata, spec }: Service): string =>
+  [spec?.trafficDistribution, ...BOTH_ANNOTATIONS.map((key) => metadata?.annotations?.[key])].join();
 
 /** Clients that are seen to use another Service of the same Pods, which asks for something else. */
 export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeof memberIndex>) =>

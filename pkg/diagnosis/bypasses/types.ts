@@ -10,6 +10,8 @@ export interface Client {
   readonly source: string;
   /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
   readonly usesClusterIp?: string;
+  /** On the entry it counts for nothing. */
+  readonly ofService?: boolean;
   /** It is not known what it does. */
   readonly unsure?: true;
   /** It follows the same hints as the Service's proxies. */
