@@ -2,7 +2,6 @@
 // scheduler merely prefers is not relied on: by default it scores zones against a skew of 5 (ScheduleAnyway), beside free capacity and images
 // (kube-scheduler, podtopologyspread/plugin.go).
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
@@ -253,20 +252,16 @@ export const zonesOfPods = ({ workloads, pods, index, families }: Facts): readon
 const KARPENTER_REMEDY =
   'Karpenter adds Nodes in a zone where Pods that wait ask for it: give the Pods a topologySpreadConstraint on `topology.kubernetes.io/zone` with `whenUnsatisfiable: DoNotSchedule` and `minDomains` (Kubernetes 1.27 and newer) as many as zones, or they fit where Nodes are; NodePool and subnets have to allow these zones.';
 
-const POOLS: StringMap = { 'karpenter.sh/nodepool': 'NodePool', 'karpenter.sh/provisioner-name': 'Provisioner' };
-
-/** What Karpenter made a Node by; empty: it did not. */
-const poolOf = ({ metadata }: Node): string =>
-  Object.entries(metadata?.labels ?? {})
-    .flatMap(([key, pool]) => (POOLS[key] === undefined ? [] : `${POOLS[key]} ${pool}`))
-    .join();
+/** What Karpenter made a Node by. */
+const poolOf = ({ metadata: { labels = {} } = {} }: Node) =>
+  labels['karpenter.sh/nodepool'] ?? labels['karpenter.sh/provisioner-name'];
 
 /** Where some of its Pods are on Nodes that are made for Pods; undefined: none is. */
 export const karpenterRemedy = ({ endpoints, nodes }: Facts): string | undefined => {
   const hosts = nodes.filter((node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
-  const pools = hosts.map(poolOf).filter((pool) => pool !== '');
-  const zones = new Set(nodes.filter((node) => pools.includes(poolOf(node))).map(zoneOfNode));
-  const narrow = `${listed(pools)} has Nodes in ${listed([...zones])} only: have its requirements (\`topology.kubernetes.io/zone\`) and its subnets allow the others, or the Pods ask for labels that another one has. Karpenter then adds Nodes there for Pods that wait for them: with \`DoNotSchedule\` in their topologySpreadConstraint, and \`minDomains\` (Kubernetes 1.27 and newer) as many as zones.`;
+  const pools = hosts.flatMap((node) => poolOf(node) ?? []);
+  const zones = new Set(nodes.filter((node) => pools.includes(poolOf(node) ?? '')).map(zoneOfNode));
+  const narrow = `NodePool ${listed(pools)} (before Karpenter 0.32 a Provisioner) has Nodes in ${listed([...zones])} only: have its requirements (\`topology.kubernetes.io/zone\`) and its subnets allow the others, or the Pods ask for labels that another one has. Karpenter then adds Nodes there for Pods that wait for them: with \`DoNotSchedule\` in their topologySpreadConstraint, and \`minDomains\` (Kubernetes 1.27 and newer) as many as zones.`;
   if (pools.length === 0) return undefined;
   return zones.size === 1 ? narrow : KARPENTER_REMEDY;
 };
