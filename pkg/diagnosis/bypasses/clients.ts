@@ -274,14 +274,13 @@ export const CLIENTS = clients({
     keeps: true,
     source: 'docs.buoyant.io "HAZL"; linkerd/linkerd2 controller/cmd/destination/main.go',
   },
-  // Proxies of other editions do not read what that flag makes (linkerd/linkerd2 controller/cmd/destination/main.go).
   'linkerd/enterprise': {
     decides: 'its destination controller filters by hints for zones; HAZL, which needs none, is off',
     byHints: true,
     since: { local: { major: 2, minor: 13 } },
     setting:
       'for HAZL `destinationController.additionalArgs: [-ext-endpoint-zone-weights]`, in `controlPlaneConfig` of its ControlPlane or in the chart: HTTP and gRPC requests then keep to their zone, whatever the Service asks for',
-    source: 'docs.buoyant.io "Enabling HAZL"',
+    source: 'docs.buoyant.io "Enabling HAZL"; linkerd/linkerd2 controller/cmd/destination/main.go',
   },
   'linkerd-mirror': {
     decides: 'clients with its sidecar get endpoints of Services of other clusters, or of the gateways of those',

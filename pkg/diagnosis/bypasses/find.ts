@@ -10,7 +10,7 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SERVICE_MARKS, SOCKETS } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
-import { NEW_FIELD, BY_ITSELF, asSet, leaves, ofWaypoint, underLocal } from './settings.ts';
+import { NEW_FIELD, BY_ITSELF, asSet, hiddenBy, leaves, ofWaypoint, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -28,6 +28,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const containers = daemonSets.flatMap((set) => set.containers);
   const ofSets = containers.map(({ image }) => image);
   const images = [...new Set([...itemsOf(snapshot.workloads).flatMap((each) => each.images), ...ofSets])];
+  const steering = itemsOf(snapshot.workloads).map((each) => each.steering ?? '');
   const watchers = watcherIndex(snapshot);
   const configured = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
   const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
@@ -39,6 +40,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
     mesh: { off, distribute, root },
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
+    sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),
     /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     pods: Map.groupBy(itemsOf(snapshot.pods), ({ namespace }) => namespace),
@@ -50,10 +52,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     images,
     pilots: images.filter((image) => image.includes('/pilot:')),
     /** What proxies that are Deployments were started with. */
-    steering: itemsOf(snapshot.workloads)
-      .map(({ steering = '' }) => steering)
-      .join(' ')
-      .toLowerCase(),
+    steering: steering.join(' ').toLowerCase(),
     /** East-west gateways show a mesh of several clusters (istio/istio#30832). */
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
@@ -268,16 +267,14 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
       setting: 'the sidecar in Pods of clients too',
       byHints: false,
     };
-    const own = outside ?? (isLocal ? underLocal(row, image) : {});
-    const possible = bare !== undefined || (near.length === 0 && caller === undefined);
+    const hidden = mesh === 'istio' ? hiddenBy(service, from, index.sidecars, index.mesh.root) : undefined;
+    const own = outside ?? hidden ?? (isLocal ? underLocal(row, image) : {});
+    const possible = hidden !== undefined || bare !== undefined || (near.length === 0 && caller === undefined);
     return [{ client, evidence, possible, image, controller: image, from, own }];
   });
   const nodes = [byDaemonSet('ztunnel', 'istio-ambient', daemonSets), byDaemonSet('kmesh', 'kmesh', daemonSets)];
   return [...sidecars, ...nodes.flat()];
 };
-
-/** They choose once for each connection. */
-const BY_CONNECTION = /^(?:istio-ambient|cilium-clustermesh)/;
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
 export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true) => {
@@ -313,7 +310,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };
     /** It sees connections, and no requests. */
-    const passes = BY_CONNECTION.test(client) || Boolean(seen.entry?.settings['passes']);
+    const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
     return {
       client: client.replace(/\/.*$/, ''),
@@ -338,11 +335,10 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   });
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
   const isRouted = found.some(({ client }) => client === 'ingress' || client === 'gateway');
-  return [
-    ...known,
-    ...watchersOf(service, index.watchers, callers, isRouted),
-    ...aliasesOf(service, index.members),
-  ].sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
+  const suspected = watchersOf(service, index.watchers, callers, isRouted);
+  return [...known, ...suspected, ...aliasesOf(service, index.members)].sort(
+    (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
+  );
 };
 
 /** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */

@@ -25,6 +25,7 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['route.openshift.io/v1', 'Route', 'beside', 'openshift-router'],
   ['networking.istio.io/v1', 'VirtualService', 'beside', 'istio-gateway'],
   ['networking.istio.io/v1', 'DestinationRule', 'anywhere'],
+  ['networking.istio.io/v1', 'Sidecar', 'beside'],
   ['gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', 'anywhere'],
   ['gateway.kgateway.dev/v1alpha1', 'BackendConfigPolicy', 'beside'],
   ['kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', 'anywhere'],

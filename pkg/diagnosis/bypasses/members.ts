@@ -148,6 +148,8 @@ export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeo
 
 type Runners = ReadonlyMap<string, readonly Runner[]>;
 
+const bySpace = (runners: readonly Runner[]): Runners => Map.groupBy(runners, ({ namespace }) => namespace);
+
 export const TRAEFIK = /\btraefik:/;
 const NATIVE = ['traefik.ingress.kubernetes.io/service.nativelb', 'traefik.io/service.nativelb'];
 
@@ -171,21 +173,17 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   return {
     near,
     /** Of them, what controls a mesh: its proxies connect to it by its cluster IP. */
-    controls: Map.groupBy(
-      runners.filter(({ images }) => CONTROLS.test(images.join())),
-      ({ namespace }) => namespace,
-    ),
+    controls: bySpace(runners.filter(({ images }) => CONTROLS.test(images.join()))),
     names: new Set(services.map(keyOfService)),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
     alike: Map.groupBy(
-      services.filter(({ spec }) => spec?.selector !== undefined && spec.clusterIP !== 'None'),
+      services.filter((own) => own.spec?.selector && !isHeadless(own)),
       podsOf,
     ),
     /** Where many workloads have no headless Service beside them, these only can be looked at. */
-    members: Map.groupBy(
-      runners.filter((runner) => imagesOf(runner).some((image) => MEMBERS.some(([sign]) => sign.test(image)))),
-      ({ namespace }) => namespace,
+    members: bySpace(
+      runners.filter((each) => imagesOf(each).some((image) => MEMBERS.some(([sign]) => sign.test(image)))),
     ),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, and Traefik with nativeLB. */
     callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied], ({ service }) => service),
@@ -228,9 +226,7 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const twin = twins.find(callerOf) ?? twins[0];
   const object = `Service ${keyOfService(service)}`;
   const signs = [
-    ...own.flatMap((runner) =>
-      imagesOf(runner).map((value) => ({ object: objectTitle(runner), field: 'image', value })),
-    ),
+    ...own.flatMap((each) => imagesOf(each).map((value) => ({ object: objectTitle(each), field: 'image', value }))),
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
     ...(twin ? [twin, service] : []).map((each) => ({ object, field: 'metadata.name', value: nameOf(each) })),
   ];
@@ -270,9 +266,8 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */
 const byRegistries = (service: Service, { registries, near }: MemberIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
-  const own = near
-    .get(namespace)
-    ?.find((each) => each.registry && !registries.includes(each) && selects(service, each));
+  const isOwn = (each: Runner) => each.registry && !registries.includes(each) && selects(service, each);
+  const own = near.get(namespace)?.find(isOwn);
   const others = registries.filter((each) => !selects(service, each) && namespace !== 'kube-system');
   return (own === undefined ? others : [own]).map((each) => {
     const { images, registry = '' } = each;
@@ -287,16 +282,17 @@ const byRegistries = (service: Service, { registries, near }: MemberIndex): Foun
 const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
   (callers.get(keyOfService(service)) ?? [])
     .filter(({ scheme }) => scheme !== undefined)
-    .map(({ runner, by, host, scheme }) => ({
-      client: 'resolver',
-      evidence: { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` },
+    .map(({ runner, by, host, scheme = '' }) => {
+      const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
+      const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
+      const other = { setting: `\`${plain}//\` in its place keeps to the cluster IP` };
       // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
-      own: selects(service, runner)
-        ? { decides: OF_PEERS, setting: '' }
-        : {
-            setting: `\`${scheme?.includes('+') === true ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/'}//\` in its place keeps to the cluster IP`,
-          },
-    }));
+      return {
+        client: 'resolver',
+        evidence,
+        own: selects(service, runner) ? { decides: OF_PEERS, setting: '' } : other,
+      };
+    });
 
 /** KEDA's interceptors, from the release on in which they connect to Pods unless that is switched off. */
 const byInterceptors = (service: Service, { callers }: MemberIndex): Found[] =>

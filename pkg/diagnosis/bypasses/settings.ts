@@ -163,6 +163,20 @@ export const underLocal = ({ since: { local } = {} }: Client, image = 'no image'
   return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
 };
 
+/** By a Sidecar, of the namespace of a client or of the mesh, that hides the Service from Istio's proxies there. */
+export const hiddenBy = (service: Service, from: string, sidecars: readonly EntryObject[], root: string) => {
+  const { namespace, name } = serviceRefOf(service);
+  const [own] = [from, root].flatMap((at) => sidecars.find((each) => each.namespace === at) ?? []);
+  const isKnown = own?.settings['knows']?.split(',').some((host) => {
+    const [at = '', dns = ''] = host.replace(/^\.\//, `${from}/`).split('/');
+    return ['*', namespace].includes(at) && `${name}.${namespace}.svc.cluster.local`.endsWith(dns.replace('*', ''));
+  });
+  const sidecar = own ? objectTitle(own) : '';
+  const decides = `${sidecar} hides this Service: sidecars of ${from} pass what is for it on to the cluster IP, with no rule and no balancing of requests`;
+  const setting = `\`${namespace}/*\` among \`spec.egress[].hosts\` of ${sidecar}`;
+  return isKnown === false ? { decides, setting } : undefined;
+};
+
 /** Ports, or `from-to`, among which all of the Service are: its connections do not pass the sidecar. */
 export const leaves = ({ spec }: Service, ports: readonly string[] = []): boolean =>
   ports.length > 0 &&

@@ -48,11 +48,10 @@ type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
 /** What ServiceAccounts may watch, where (empty: everywhere), and by which binding. */
 export const endpointRights = ({ clusterRoles, clusterRoleBindings }: Roles) => {
   const roles = new Map(itemsOf(clusterRoles).map((role) => [`${role.namespace}/${role.name}`, role]));
-  const rights = itemsOf(clusterRoleBindings).flatMap(({ namespace: within, name, role, accounts }) =>
-    [roles.get(role) ?? []]
-      .flat()
-      .flatMap((right) => accounts.map((account) => ({ ...right, within, account, binding: name }))),
-  );
+  const rights = itemsOf(clusterRoleBindings).flatMap(({ namespace: within, name: binding, role, accounts }) => {
+    const right = roles.get(role);
+    return right ? accounts.map((account) => ({ ...right, within, account, binding })) : [];
+  });
   const byAccount = Map.groupBy(rights, ({ account }) => account);
   return {
     /** Of ServiceAccounts that may, whatever they name; a star: all namespaces. */
@@ -65,13 +64,10 @@ export const endpointRights = ({ clusterRoles, clusterRoleBindings }: Roles) => 
 
 const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);
 
-export const selects = (
-  { metadata, spec }: Service,
-  { namespace, podLabels }: Pick<Runner, 'namespace' | 'podLabels'>,
-) =>
-  (metadata?.namespace ?? 'default') === namespace &&
+export const selects = ({ metadata, spec }: Service, own: Pick<Runner, 'namespace' | 'podLabels'>) =>
+  (metadata?.namespace ?? 'default') === own.namespace &&
   Object.keys(spec?.selector ?? {}).length > 0 &&
-  matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
+  matchesSelector({ matchLabels: spec?.selector ?? {} }, own.podLabels);
 
 /** Scrapes what it watches, and sends no traffic of others. */
 const SCRAPER = /prometheus|vmagent|grafana-agent/;

@@ -5,9 +5,9 @@ import { countBy } from '../../evacuation/capacity.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { callingOf } from '../bypasses/find.ts';
 import { TRAEFIK } from '../bypasses/members.ts';
-import { selects } from '../bypasses/watchers.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
+import { isOnEveryNode } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
@@ -140,7 +140,7 @@ const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
 ];
 /** istio/istio#53508 */
 const OF_ZTUNNEL =
-  'Have a waypoint balance requests: `istioctl waypoint apply -n {namespace}`, and the label `istio.io/use-waypoint: waypoint` on Service {name} or its namespace. Or: ';
+  'Have a waypoint balance requests: `istioctl waypoint apply`, and the label `istio.io/use-waypoint: waypoint` on the Service or its namespace. Or: ';
 /** Prefixes by which a port is no HTTP for Istio (istio/istio pkg/config/kube/conversion.go); of other names it looks at what is sent. */
 const AS_TCP = /^(?:tcp|tls|mongo|mysql|redis)(?:-|$)/i;
 const NAMED_REMEDY =
@@ -188,8 +188,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   }
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
-  const clients = index.bypasses.members.callers.get(name) ?? [];
-  const native = clients.find(({ runner }) => runner.images.some((image) => TRAEFIK.test(image)));
+  const { callers, pods } = callingOf(service, index.bypasses);
+  const native = callers.find(({ runner }) => runner.images.some((image) => TRAEFIK.test(image)));
   const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
   if (native !== undefined) return sticky(kept, NATIVE_REMEDY);
   // What goes around the cluster IP may balance requests, unless it passes connections on.
@@ -197,11 +197,9 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
   const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp)) return [];
-  const { callers, pods } = callingOf(service, index.bypasses);
   const isFew = pods.length > 0 && pods.length < endpoints.length;
   const few = isFew ? `: ${counted(pods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
-  const who =
-    callers.length === 0 ? '' : ` ${listed(callers.map(({ runner }) => workloadTitle(runner)))} names it${few}.`;
+  const who = callers[0] ? ` ${listed(callers.map(({ runner }) => workloadTitle(runner)))} names it${few}.` : '';
   const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
   if (past.length > 0) {
     const evidence = `${port} is TCP for Istio, by ${taken}: its sidecars balance connections, not requests, and such a client keeps one.${who}`;
@@ -214,9 +212,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     return scaler && (isFew || isOutside) && facts.wish.mode === 'none' ? sticky(evidence, KEPT[0]?.[1]) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
-  // Agents are each for their own Node.
-  const isAgent = index.bypasses.daemonSets.some((set) => selects(service, { ...set, podLabels: set.labels }));
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
-  const ztunnel = isL4 ? OF_ZTUNNEL.replace('{namespace}', facts.ref.namespace).replace('{name}', name) : '';
-  return [cause(isFew && !isAgent ? 'used' : 'prerequisite', 'StickyClients', evidence, `${ztunnel}${reused.remedy}`)];
+  const stage = isFew && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
+  return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${reused.remedy}`)];
 };

@@ -267,7 +267,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const parentRefs = listIn(object, 'spec.parentRefs');
   const meshed = parentRefs.length > 0 && parentRefs.every((own) => own['kind'] === 'Service');
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
-  const { nodeSelector } = fieldsIn(object, 'spec');
+  const { nodeSelector, workloadSelector } = fieldsIn(object, 'spec');
+  const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
   return {
     kind,
     namespace,
@@ -283,6 +284,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     settings: defined({
       locality: localityOf(object, all),
       exportTo: textsIn(object, 'spec.exportTo').join() || undefined,
+      /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
+      knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
       owner: makerOf(object),
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
       targetType: targetType || undefined,

@@ -121,6 +121,8 @@ const OFF = object(
   { data: { mesh: 'localityLbSetting:\n  enabled: false\n' } },
   { namespace: 'istio-system' },
 );
+const knowing = (...hosts: readonly string[]) =>
+  object('networking.istio.io/v1', 'Sidecar', 's', { spec: { egress: [{ hosts }] } });
 const SHARES = {
   ...OFF,
   data: { mesh: 'localityLbSetting:\n  distribute:\n  - from: a/*\n    to:\n      a/*: 100\n' },
@@ -174,6 +176,13 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
     [SHARES, rule({ loadBalancer: OFF_HERE })],
     /^DestinationRule .* off/,
   ],
+  [
+    'that a Sidecar lists with its namespace',
+    [knowing('./*', 'istio-system/*'), rule(DETECTS)],
+    /^Envoy prefers its own zone/,
+  ],
+  ['that a Sidecar hides', [knowing('istio-system/*'), rule(DETECTS)], /^Sidecar shop\/s hides .* → `shop\/\*` among/],
+  ['that a Sidecar names', [knowing('*/web.shop.svc.cluster.local'), rule(DETECTS)], /^Envoy prefers its own zone/],
   ['of subsets alone', [rule({}, 'shop', { subsets: [{ trafficPolicy: DETECTS }] })], /for some subsets or ports only/],
   [
     'of ports of their own',
