@@ -1,14 +1,18 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
 import type { Client } from './types.ts';
 
-/** The host of a rule has to be the Service's (istio/istio#27552). */
-const ISTIO_SETTING =
-  '`spec.trafficDistribution: PreferClose` of the Service (Istio from 1.25; `PreferSameZone` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with `trafficPolicy`: `loadBalancer.localityLbSetting.enabled: true` and `outlierDetection` (`consecutive5xxErrors: 5`, `interval: 10s`, `baseEjectionTime: 30s`)';
-
 /** istio/istio#54715, #56042 */
 const ISTIO = /\/(?:pilot|proxyv2|ztunnel):/;
-const ISTIO_SINCE = { field: { major: 1, minor: 25 }, names: { major: 1, minor: 27 } };
-const ISTIO_ENVOY = { image: ISTIO, since: ISTIO_SINCE, byRule: 'DestinationRule' } as const;
+const NAMED = { major: 1, minor: 27 };
+
+/** Envoy of Istio, from a minor on; the host of a rule has to be the Service's (istio/istio#27552). */
+const byEnvoy = (minor: number, more: Client['since'] = {}) => ({
+  setting: `\`spec.trafficDistribution: PreferClose\` of the Service (Istio from 1.${minor}; \`PreferSameZone\` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with \`trafficPolicy\`: \`loadBalancer.localityLbSetting.enabled: true\` and \`outlierDetection\` (\`consecutive5xxErrors: 5\`, \`interval: 10s\`, \`baseEjectionTime: 30s\`)`,
+  asks: true as const,
+  image: ISTIO,
+  since: { field: { major: 1, minor }, names: NAMED, ...more },
+  byRule: 'DestinationRule' as const,
+});
 
 const BY_CONTROLLER = '; or start newer releases with `-enable-topology-aware-routing`';
 
@@ -135,12 +139,12 @@ export const CLIENTS = clients({
     byRule: 'BackendTrafficPolicy',
     setting:
       '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5), or `routingType: Service` for the cluster IP',
+    asks: true,
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
   },
   'istio-gateway': {
     decides: 'Envoy chooses by locality: a DestinationRule, then trafficDistribution, then the mesh',
-    setting: ISTIO_SETTING,
-    ...ISTIO_ENVOY,
+    ...byEnvoy(25),
     source: 'istio/istio pilot/pkg/model/service.go; #54715',
   },
   'cilium-gateway': { decides: "Cilium's Envoy ignores hints in 1.18 to 1.20", source: 'cilium/cilium#48738 (open)' },
@@ -158,6 +162,7 @@ export const CLIENTS = clients({
     byRule: 'BackendConfigPolicy',
     decides: "kgateway's Envoy chooses; it reads trafficDistribution of the Service, and a change of it late",
     setting: '`spec.trafficDistribution` of the Service, then a restart of the gateway, or a zonal BackendConfigPolicy',
+    asks: true,
     source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
   gloo: { decides: "Gloo's Envoy sends to Pods, without zones", source: 'solo-io/gloo#10807 (open)' },
@@ -235,9 +240,7 @@ export const CLIENTS = clients({
   },
   'istio-waypoint': {
     decides: 'requests go to Pods of a waypoint first{controller}; its Envoy then chooses, not by hints',
-    setting: ISTIO_SETTING.replace('1.25', '1.26'),
-    ...ISTIO_ENVOY,
-    since: { ...ISTIO_SINCE, field: { major: 1, minor: 26 } },
+    ...byEnvoy(26),
     source: 'istio/istio istio-discovery/files/waypoint.yaml; #54715, #55466',
   },
   'istio-grpc': {
@@ -247,17 +250,16 @@ export const CLIENTS = clients({
   'istio-ambient': {
     decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
     image: ISTIO,
-    since: { ...ISTIO_SINCE, field: { major: 1, minor: 23 } },
+    since: { field: { major: 1, minor: 23 }, names: NAMED },
     reads: /^networking\.istio\.io\/traffic-distribution=Prefer/,
     setting:
       '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or its annotation `networking.istio.io/traffic-distribution` (from 1.24)',
+    asks: true,
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
   },
   istio: {
     decides: "the sidecar's Envoy chooses, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
-    setting: ISTIO_SETTING,
-    ...ISTIO_ENVOY,
-    since: { ...ISTIO_SINCE, local: { major: 1, minor: 17 } },
+    ...byEnvoy(25, { local: { major: 1, minor: 17 } }),
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #58701',
   },
   kmesh: { decides: 'it chooses in the kernel, by what istiod sends', source: 'kmesh-net/kmesh#418, #574' },

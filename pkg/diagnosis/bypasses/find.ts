@@ -312,6 +312,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
+    const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
@@ -319,6 +320,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       unsure,
       byHints,
       keeps,
+      ...(index.hasField && asks && { asks }),
       setting: setting
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replaceAll('{service}', name)

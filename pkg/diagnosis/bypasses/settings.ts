@@ -148,7 +148,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   }
   if (since === undefined || version === undefined) return {};
   const left = knownTo(setting, version);
-  if (counts) return { setting: left };
+  if (counts) return { setting: left, ...defined({ asks: row.asks }) };
   const newer = wished === undefined ? [] : [`an update to ${versionText(since)} or newer`];
   const ways = [...newer, ...(left === '' ? [] : [left])].join(', or ');
   return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: ways };

@@ -7,6 +7,8 @@ export interface Client {
   readonly decides?: string;
   /** What to set, so that zones count; `spec.trafficDistribution` stands first. Default: nothing is known. */
   readonly setting?: string;
+  /** It begins with the field of the Service. */
+  readonly asks?: true;
   readonly source: string;
   /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
   readonly usesClusterIp?: string;

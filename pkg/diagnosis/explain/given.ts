@@ -105,7 +105,7 @@ export const sharesText = ({ shares }: Facts): string =>
 
 /** Why CPU shares are unknown, as exactly as the Nodes show. */
 const sharesCause = (facts: Facts): Cause[] => {
-  const { shares, nodes } = facts;
+  const { shares, nodes, index } = facts;
   if (shares.kind === 'known') return given('InsufficientNodeInformation', 'The CPU of the zones is not known.');
   if (shares.cause !== 'FewerThanTwoZones') {
     const lacks = shares.cause === 'NodeWithoutZone' ? `label ${LABEL_ZONE}` : 'status.allocatable.cpu';
@@ -113,24 +113,12 @@ const sharesCause = (facts: Facts): Cause[] => {
     const remedy = nodes.every((node) => zoneOfNode(node) === '') ? NO_ZONES : remedyOf(shares.cause);
     return given(shares.cause, `${who} without ${lacks}: no Service of the cluster gets proportional hints.`, remedy);
   }
-  const others = withoutShare(facts);
+  // Ready, in zones without a share of the CPU, because all their Nodes are of the control plane.
+  const others = nodes.filter((node) => !index.workerZones.has(zoneOfNode(node)));
   const only = `${listed(others.map(nameOf))}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
   return others.length === 0
-    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(facts.index.workerZones.size, 'zone')}.`)
+    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(index.workerZones.size, 'zone')}.`)
     : given('ControlPlaneNodes', only);
-};
-
-/** Ready Nodes of zones without a share of the CPU, because all their Nodes are of the control plane. */
-const withoutShare = ({ nodes, index }: Facts): readonly Node[] =>
-  nodes.filter((node) => !index.workerZones.has(zoneOfNode(node)));
-
-/** Zones that have an endpoint and a Node, but no share of the CPU. */
-const uncountedZones = (facts: Facts): Cause[] => {
-  const zones = new Set(facts.shares.kind === 'known' ? facts.endpoints.map(({ zone }) => zone) : []);
-  const owners = withoutShare(facts).filter((node) => zoneOfNode(node) !== '' && zones.has(zoneOfNode(node)));
-  if (owners.length === 0) return [];
-  const what = `Endpoints run in ${listed(owners.map(zoneOfNode))}, whose only Nodes (${listed(owners.map(nameOf))}) have the label of the control plane: the zone gets no share.`;
-  return given('ControlPlaneNodes', what);
 };
 
 const LOST_NODE =
@@ -237,6 +225,5 @@ export const givenCauses = (facts: Facts): Cause[] => {
   // Whatever is asked for instead, no hint can be without zones.
   if (strategy === undefined && (wish.mode === 'none' || !managed))
     return managed && facts.nodes.every((node) => zoneOfNode(node) === '') ? zonelessCause(facts, facts.endpoints) : [];
-  const uncounted = wish.mode === 'proportional' && strategy === undefined ? uncountedZones(facts) : [];
-  return firstOfEach([...expected.flatMap((family) => familyCauses(facts, family)), ...uncounted]);
+  return firstOfEach(expected.flatMap((family) => familyCauses(facts, family)));
 };

@@ -264,7 +264,7 @@ const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] =
   const sure = bypasses.filter(
     (each) => 'unsure' in each && !(each.unsure || each.possible || (each.byHints && each.setting === '')),
   );
-  const past = sure.find(({ setting }) => !/^`spec\.trafficD|aggregator/.test(setting));
+  const past = sure.find((each) => !('asks' in each) && each.client !== 'kube-apiserver');
   const next = bypasses.find((each) => 'behind' in each);
   if (past === undefined && next)
     return [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `];

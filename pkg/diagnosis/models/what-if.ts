@@ -53,6 +53,7 @@ const newEndpoints = (
   at: number,
   like: Endpoint | undefined,
 ): Endpoint[] => {
+  if (count <= 0) return [];
   const names = nodes.filter((node) => zoneOfNode(node) === zone).map(nameOf);
   const counts = countBy(existing, ({ nodeName }) => nodeName);
   const load = new Map(names.sort(byText).map((name) => [name, counts.get(name) ?? 0]));
