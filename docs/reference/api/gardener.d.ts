@@ -112,7 +112,7 @@ export declare const controlPlaneNamespace: (shoot: Pick<Shoot, 'spec' | 'status
 export declare const decideClusterRouting: (zones: readonly string[] | undefined) => RoutingDecision;
 export declare const decideGardenRouting: (garden: Pick<Garden, 'metadata' | 'spec'> | null | undefined) => RoutingDecision;
 export declare const decideLayerSeven: (evidence: LayerSevenEvidence) => LayerSevenDecision;
-export declare const decideObjectRouting: ({ decision, selection, object, layerSeven, }: ObjectRoutingInput) => RoutingDecision;
+export declare const decideObjectRouting: (input: ObjectRoutingInput) => RoutingDecision;
 export declare const decideSeedExtensionRouting: (seed: ShootRoutingInput['seed']) => RoutingDecision;
 export declare const decideShootRouting: ({ seed, shoot }: ShootRoutingInput) => RoutingDecision;
 export declare const describeProblems: (name: string, problems: readonly RoutingConfigProblem[]) => string;
