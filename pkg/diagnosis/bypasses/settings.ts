@@ -142,7 +142,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (by !== undefined) {
     const { owner } = rule?.settings ?? {};
     const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
-    const [ruled, set = '', keeps = false] = by;
+    const [ruled, set, keeps = false] = by;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
     return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, keeps });
   }

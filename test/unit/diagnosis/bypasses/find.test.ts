@@ -621,13 +621,13 @@ describe('clients that bypass the proxies', () => {
     ['of two revisions', [running('i/pilot:1.27.1'), old, running('i/pilot:1.20.3')], /on; seen: i\/pilot:1\.20\.3/],
     ['of which it is the control plane', [running('i/pilot:1.27.1'), pod('istio-proxy')], /^$/],
   ];
-  for (const [name, objects, says] of meshes) {
+  for (const [name, objects, said] of meshes) {
     it(`sidecars ${name}`, () => {
       const collector = createCollector();
       const own = name.includes('revisions') ? web({ spec: { selector: { app: 'other' } } }) : web();
       for (const each of [own, ...objects]) collector.add(each);
       const found = bypassesOf(own, bypassIndex(collector.snapshot(new Map())));
-      expect(found.map(({ possible, decides }) => `${possible ? 'may' : 'goes'}: ${decides}`).join()).to.match(says);
+      expect(found.map(({ possible, decides }) => `${possible ? 'may' : 'goes'}: ${decides}`).join()).to.match(said);
     });
   }
 });
