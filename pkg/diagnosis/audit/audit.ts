@@ -214,7 +214,7 @@ export const explainTraffic = (
   options: ExplainOptions,
   bill: { readonly tariff: Tariff; readonly measured: Measured },
 ) => {
-  const [only] = audit({ ...snapshot, services: known([service]) }, { ...options, bill }).services;
+  const [only] = audit({ ...snapshot, services: known([service]) }, { ...options, bill, fixes: false }).services;
   if (only?.measured === undefined || only.monthlyCost === undefined) return undefined;
   const { by, seconds, notes } = bill.measured;
   const { currency, source, date } = bill.tariff.table;

@@ -73,7 +73,7 @@ const isManaged = ({ metadata }: Service): boolean => {
 const servicesStatus = ({ snapshot, now }: StatusEvidence) => {
   if (snapshot.services.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
   const own = { ...snapshot, services: known(itemsOf(snapshot.services).filter(isManaged)) };
-  const { sum, causes } = audit(own, { now });
+  const { sum, causes } = audit(own, { now, fixes: false });
   return {
     count: sum.services,
     effective: sum.verdicts.Effective,
