@@ -4,7 +4,7 @@ import { defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectMeta } from '../../apis/meta.ts';
 import { CONFIG_MAPS, DAEMON_SETS, PODS, resource } from '../../apis/resources.ts';
 import { type Clients, clientsOf } from '../../diagnosis/models/routes.ts';
-import { FieldError } from '../../diagnosis/project/fields.ts';
+import { FieldError, metadataOf } from '../../diagnosis/project/fields.ts';
 import { routerOf } from '../../diagnosis/project/routers.ts';
 import { KUBE_PROXY_AGENT, isAgent } from '../../diagnosis/routers/planes.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
@@ -31,7 +31,7 @@ interface RouterEvidenceOptions {
 /** Objects whose fields are not what the API has there say nothing. */
 const routersIn = (kind: string, object: KubernetesObject): RouterObject[] => {
   try {
-    return [routerOf({ ...object, kind })].filter((found) => found !== undefined);
+    return [routerOf({ ...object, kind }, metadataOf({ ...object }, false))].filter((found) => found !== undefined);
   } catch (error) {
     if (error instanceof FieldError) return [];
     throw error;

@@ -99,10 +99,11 @@ const steered = (client: ClientName | undefined, { steering }: BypassIndex): Cli
   return client === 'ingress-nginx' && steering.includes('topology-aware') ? 'ingress-nginx/hints' : client;
 };
 
+/** Rules for what others send, and what KEDA's interceptors take. */
+const SENDS_NOTHING = /^(?:DestinationRule|HTTPScaledObject|InterceptorRoute|Backend\w+Policy|MeshLoadBalancing)/;
+
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
-  if (/^(?:DestinationRule|HTTPScaledObject|InterceptorRoute|Backend\w+Policy|MeshLoadBalancing)/.test(entry.kind))
-    return undefined;
-  if (entry.settings['nativeLB'] === 'true') return undefined;
+  if (SENDS_NOTHING.test(entry.kind) || entry.settings['nativeLB'] === 'true') return undefined;
   // By default a Mapping goes to the name of the Service.
   if (entry.kind === 'Mapping' && /^$|service/.test(entry.settings['resolver'] ?? index.resolver)) return undefined;
   // Discovery makes one of every Service; what a route names is used.
@@ -240,7 +241,7 @@ export const callingOf = (service: Service, { members, pods }: Pick<BypassIndex,
 /** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
 const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
   const { meshes, pods, daemonSets, members, steering } = index;
-  if (members.controls.get(namespace)?.some((own) => selects(service, own))) return [];
+  if (members.controls.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
   const isOther = (pod: PodSummary) => !selects(service, { namespace: pod.namespace, podLabels: pod.labels });
   const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
@@ -250,10 +251,8 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     const isPaid = mesh === 'linkerd' && all.some(({ meshImage = '' }) => meshImage.includes(':enterprise-'));
     const client = isPaid ? zonal : mesh;
     const row: Client = CLIENTS[client];
-    const counts = (own: PodSummary) =>
-      own.mesh === mesh &&
-      !leaves(service, own.leftPorts) &&
-      (!isLocal || underLocal(row, own.meshImage) !== undefined);
+    const passes = (own: PodSummary) => !isLocal || underLocal(row, own.meshImage) !== undefined;
+    const counts = (own: PodSummary) => own.mesh === mesh && !leaves(service, own.leftPorts) && passes(own);
     const near = (pods.get(namespace) ?? []).filter(counts);
     const caller = callers.find((each) => counts(each.pod))?.pod;
     const pod = caller ?? near.find(isOther) ?? all.find((each) => isOther(each) && counts(each)) ?? near[0];

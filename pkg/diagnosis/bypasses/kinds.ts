@@ -5,20 +5,14 @@ import type { Client } from './types.ts';
 type RouteKind = readonly [api: string, kind: string, where: 'anywhere' | 'beside' | 'cluster', client?: ClientName];
 
 /** Kinds that name Services which traffic is sent to, whether these may be in other namespaces, and who acts on them where that is one alone. */
-export const ROUTE_KINDS: readonly RouteKind[] = [
+const ROUTES: readonly RouteKind[] = [
   ['networking.k8s.io/v1', 'Ingress', 'beside'],
   ['networking.k8s.io/v1', 'IngressClass', 'cluster'],
-  ['gateway.networking.k8s.io/v1', 'Gateway', 'anywhere'],
+  ['gateway.networking.k8s.io/v1', 'Gateway HTTPRoute GRPCRoute', 'anywhere'],
   ['gateway.networking.k8s.io/v1', 'GatewayClass', 'cluster'],
-  ['gateway.networking.k8s.io/v1', 'HTTPRoute', 'anywhere'],
-  ['gateway.networking.k8s.io/v1', 'GRPCRoute', 'anywhere'],
-  ['gateway.networking.k8s.io/v1alpha2', 'TLSRoute', 'anywhere'],
-  ['gateway.networking.k8s.io/v1alpha2', 'TCPRoute', 'anywhere'],
-  ['gateway.networking.k8s.io/v1alpha2', 'UDPRoute', 'anywhere'],
-  ['traefik.io/v1alpha1', 'IngressRoute', 'anywhere', 'traefik/route'],
+  ['gateway.networking.k8s.io/v1alpha2', 'TLSRoute TCPRoute UDPRoute', 'anywhere'],
+  ['traefik.io/v1alpha1', 'IngressRoute IngressRouteTCP IngressRouteUDP', 'anywhere', 'traefik/route'],
   ['traefik.containo.us/v1alpha1', 'IngressRoute', 'anywhere', 'traefik/route'],
-  ['traefik.io/v1alpha1', 'IngressRouteTCP', 'anywhere', 'traefik/route'],
-  ['traefik.io/v1alpha1', 'IngressRouteUDP', 'anywhere', 'traefik/route'],
   ['traefik.io/v1alpha1', 'TraefikService', 'beside', 'traefik/route'],
   ['projectcontour.io/v1', 'HTTPProxy', 'beside', 'contour'],
   ['apisix.apache.org/v2', 'ApisixRoute', 'beside', 'apisix'],
@@ -36,16 +30,11 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['multicluster.x-k8s.io/v1alpha1', 'ServiceExport', 'beside', 'clusterset'],
   ['net.gke.io/v1', 'ServiceExport', 'beside', 'clusterset'],
   ['application-networking.k8s.aws/v1alpha1', 'ServiceExport', 'beside', 'vpc-lattice'],
-  ['k8s.nginx.org/v1', 'VirtualServer', 'beside', 'f5-nginx-ingress/route'],
-  ['k8s.nginx.org/v1', 'VirtualServerRoute', 'beside', 'f5-nginx-ingress/route'],
-  ['k8s.nginx.org/v1', 'TransportServer', 'beside', 'f5-nginx-ingress/route'],
-  ['configuration.konghq.com/v1beta1', 'TCPIngress', 'beside', 'kong'],
-  ['configuration.konghq.com/v1beta1', 'UDPIngress', 'beside', 'kong'],
+  ['k8s.nginx.org/v1', 'VirtualServer VirtualServerRoute TransportServer', 'beside', 'f5-nginx-ingress/route'],
+  ['configuration.konghq.com/v1beta1', 'TCPIngress UDPIngress', 'beside', 'kong'],
   ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
-  ['cis.f5.com/v1', 'TransportServer', 'beside', 'f5-bigip'],
-  ['cis.f5.com/v1', 'VirtualServer', 'beside', 'f5-bigip'],
-  ['gateway.solo.io/v1', 'VirtualService', 'anywhere', 'gloo'],
-  ['gateway.solo.io/v1', 'RouteTable', 'anywhere', 'gloo'],
+  ['cis.f5.com/v1', 'TransportServer VirtualServer', 'beside', 'f5-bigip'],
+  ['gateway.solo.io/v1', 'VirtualService RouteTable', 'anywhere', 'gloo'],
   ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],
   ['getambassador.io/v3alpha1', 'Mapping', 'anywhere', 'emissary'],
   ['getambassador.io/v3alpha1', 'Module', 'anywhere'],
@@ -55,6 +44,11 @@ export const ROUTE_KINDS: readonly RouteKind[] = [
   ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'cluster', 'kube-apiserver'],
   ['apiregistration.k8s.io/v1', 'APIService', 'cluster', 'kube-apiserver'],
 ];
+
+/** Each of them alone. */
+export const ROUTE_KINDS = ROUTES.flatMap(([api, kinds, ...more]) =>
+  kinds.split(' ').map((kind): RouteKind => [api, kind, ...more]),
+);
 
 /** Who acts on it, whatever else runs: several groups have a VirtualService. */
 export const clientOfKind = (apiVersion: string, kind: string): ClientName | undefined =>

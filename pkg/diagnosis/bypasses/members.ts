@@ -30,13 +30,11 @@ const RING = /ingester|store-gateway/;
 /** By it members of a ring find one another, and nothing else does. */
 const GOSSIP = /gossip|memberlist/;
 
-/** By image, port or name: what makes zones count for clients that learn addresses of members; `always`: without a headless Service too, all at such a port, or surely so. */
-const MEMBERS: readonly (readonly [
-  sign: RegExp,
-  setting: string,
-  always?: true | 'surely' | RegExp,
-  decides?: string,
-])[] = [
+/** Without a headless Service too: all, all at such a port, or surely so. */
+type Always = true | 'surely' | RegExp;
+
+/** By image, port or name: what makes zones count for clients that learn addresses of members. */
+const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
   // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
   // zalando/postgres-operator#1119
@@ -173,7 +171,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   return {
     near,
     /** Of them, what controls a mesh: its proxies connect to it by its cluster IP. */
-    controls: bySpace(runners.filter(({ images }) => CONTROLS.test(images.join()))),
+    controls: runners.filter(({ images }) => CONTROLS.test(images.join())),
     names: new Set(services.map(keyOfService)),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
@@ -241,13 +239,12 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const shows = (what: RegExp, isPort: boolean): boolean =>
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
   // The program shows, by an image or a name, and so does the port.
-  const isSure =
-    always === 'surely' ||
-    (sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true));
+  const isAtPort = sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true);
+  const isSure = always === 'surely' || isAtPort;
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    const way = defined({ setting: ways.setting });
-    return [{ client: 'headless', evidence, all: true, known: setting !== undefined, own: way }];
+    const { setting: known } = ways;
+    return [{ client: 'headless', evidence, all: true, known: known !== undefined, own: defined({ setting: known }) }];
   }
   if (twin === undefined) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));

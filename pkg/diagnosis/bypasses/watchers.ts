@@ -15,16 +15,8 @@ const PROXIES =
   /(?<!cilium-)\b(?:netscaler-k8s|citrix-k8s|ako|envoy|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
 
 /** What runs Pods, as far as it shows what these are and may do. */
-export interface Runner extends Pick<
-  Workload,
-  'kind' | 'namespace' | 'name' | 'podLabels' | 'serviceAccount' | 'images'
-> {
-  readonly steering?: string;
-  readonly calls?: RouterObject['calls'];
-  readonly registry?: string;
-  /** Labels of Pods that it looks for. */
-  readonly selectors?: readonly string[];
-}
+export type Runner = Pick<Workload, 'kind' | 'namespace' | 'name' | 'podLabels' | 'serviceAccount' | 'images'> &
+  Partial<Pick<Workload, 'steering' | 'calls' | 'registry' | 'selectors'>>;
 
 type Account = Pick<Runner, 'namespace'> & Partial<Pick<Runner, 'serviceAccount'>>;
 

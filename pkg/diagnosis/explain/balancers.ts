@@ -311,11 +311,12 @@ export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: r
   const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
   const { daemonSet, leavesOut }: Kind = family;
-  const { blind, blindIn, silentIn, ...kind }: Kind = {
-    ...defined({ daemonSet, leavesOut }),
-    ...(mode?.[1] ?? family),
-  };
+  const { blind, blindIn, silentIn, ...kind }: Kind = mode?.[1] ?? family;
   const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
   const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
-  return { ...kind, ...(isBlind && defined({ blind })), ...(silentIn?.test(version) === true && { silentIn }) };
+  const shown = {
+    blind: isBlind ? blind : undefined,
+    silentIn: silentIn?.test(version) === true ? silentIn : undefined,
+  };
+  return { ...kind, ...defined({ daemonSet, leavesOut, ...shown }) };
 };

@@ -63,9 +63,8 @@ export const entryOf = (facts: Facts) => {
       .map((set) => {
         const near = itemsOf(snapshot.pods).filter(({ namespace }) => namespace === set.namespace);
         const own = near.filter((pod) => pod.serviceAccount === set.serviceAccount && pod.nodeName !== '');
-        return own.length > 0
-          ? own.map(({ nodeName }) => nodeName)
-          : nodes.filter((node) => selectsNode(set, node)).map(nameOf);
+        const meant = nodes.filter((node) => own.length === 0 && selectsNode(set, node));
+        return [...own.map(({ nodeName }) => nodeName), ...meant.map(nameOf)];
       });
     // Clients look at no label.
     const heeds =

@@ -129,11 +129,10 @@ const WITHOUT_ZONES = /^(?:doks\.digitalocean|lke\.linode|vke\.vultr)\.com\//;
 const ONE_PLACE =
   'Its provider has a cluster in one datacenter, without zones: nothing can cross, and nothing is to set.';
 
-export const inOnePlace = (nodes: readonly Node[]): boolean =>
-  nodes.every(
-    (node) =>
-      zoneOfNode(node) === '' && Object.keys(node.metadata?.labels ?? {}).some((own) => WITHOUT_ZONES.test(own)),
-  );
+export const inOnePlace = (nodes: readonly Node[]): boolean => {
+  const isOne = ({ metadata }: Node) => Object.keys(metadata?.labels ?? {}).some((own) => WITHOUT_ZONES.test(own));
+  return nodes.every((node) => zoneOfNode(node) === '' && isOne(node));
+};
 
 const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const zoneless = endpoints.filter(({ zone }) => zone === '');

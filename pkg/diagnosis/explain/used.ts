@@ -65,6 +65,8 @@ const switchesOf = ({ router, title, version, evidence }: RouterAnswer, isRead: 
   });
 };
 
+const SWITCHED = ' with `loadBalancer.serviceTopology=true`: this release does not read what this Service asks by.';
+
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has; undefined: nothing known makes it follow. */
 export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[], reason: Reason) => {
   const isRead = ({ optIn }: HintRule): boolean =>
@@ -76,17 +78,11 @@ export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]
     // That it is off is the cause already.
     if (switches.length > 0) return isOff ? [] : [`Set ${listed(switches)}, and restart the agents of ${title}.`];
     const own = PLANES.find(({ name }) => name === router)?.versions ?? [];
-    const later = firstRelease(
-      own.filter(({ when, assumed }) => when === undefined && assumed === undefined),
-      isRead,
-    );
-    const none = isOff
-      ? ' with `loadBalancer.serviceTopology=true`: this release does not read what this Service asks by.'
-      : ', which follow hints.';
-    const how =
-      behaviour.hints === 'none'
-        ? none
-        : `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
+    const plain = own.filter(({ when, assumed }) => when === undefined && assumed === undefined);
+    const later = firstRelease(plain, isRead);
+    const none = isOff ? SWITCHED : ', which follow hints.';
+    const other = `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
+    const how = behaviour.hints === 'none' ? none : other;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
   })[0];
 };

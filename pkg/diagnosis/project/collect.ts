@@ -36,10 +36,8 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
   const binding = { reads: { clusterRoleBindings: clusterRoleBindingOf }, groups: rbac };
   const routes = Object.entries(Object.groupBy(ROUTE_KINDS, ([, kind]) => kind)).map(([kind, rows = []]) => {
     const groups = rows.map(([apiVersion]) => groupOf(apiVersion));
-    return [
-      kind,
-      { reads: { ingresses: clientEntry }, groups, scoped: rows.some((row) => row[2] === 'cluster') },
-    ] as const;
+    const scoped = rows.some(([, , where]) => where === 'cluster');
+    return [kind, { reads: { ingresses: clientEntry }, groups, scoped }] as const;
   });
   return {
     ...Object.fromEntries(routes),

@@ -90,14 +90,10 @@ const entryIn = (line: string): Text[] => {
 /** What a ConfigMap names, in variables and in files of any format. */
 export const namesInConfig = (object: Fields, configMap: string) => {
   const by = `ConfigMap ${configMap}`;
-  const texts = Object.entries(stringsIn(object, 'data')).flatMap(([name, value]) =>
-    value.includes('\n')
-      ? value
-          .slice(0, MOST_TEXT)
-          .split(/[\n,{}]+/, MOST_LINES)
-          .flatMap(entryIn)
-      : [{ name, value }],
-  );
+  const texts = Object.entries(stringsIn(object, 'data')).flatMap(([name, value]) => {
+    const parts = value.slice(0, MOST_TEXT).split(/[\n,{}]+/, MOST_LINES);
+    return value.includes('\n') ? parts.flatMap(entryIn) : [{ name, value }];
+  });
   const calls = new Map(hostsIn(texts).map((call) => [`${call.scheme} ${call.host}`, { ...call, by }]));
   return { calls: [...calls.values()], registry: registryIn(texts) === undefined ? undefined : by };
 };

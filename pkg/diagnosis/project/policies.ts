@@ -64,9 +64,8 @@ const loopOf = (object: Fields) => {
 
 /** Cores by zone of the clients. Only a status that says that load is observed is an answer; an old one is none. */
 const demandOf = (object: Fields): Record<string, number> | undefined => {
-  const observed = listIn(object, 'status.conditions').some(
-    ({ type, status }) => type === 'Observed' && status === 'True',
-  );
+  const conditions = listIn(object, 'status.conditions');
+  const observed = conditions.some(({ type, status }) => type === 'Observed' && status === 'True');
   const zones = listIn(object, 'status.zones').map((zone) => [textIn(zone, 'zone'), unitsOf(zone['demand'])] as const);
   const demands = zones.filter((entry): entry is [string, number] => entry[1] !== undefined);
   return observed && demands.some(([, demand]) => demand > 0) ? Object.fromEntries(demands) : undefined;

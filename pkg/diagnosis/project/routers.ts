@@ -6,18 +6,7 @@ import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import { configMapsIn, namesIn } from './names.ts';
 import type { RouterObject } from '../routers/types.ts';
-import {
-  type Metadata,
-  fieldsIn,
-  flatYaml,
-  listIn,
-  metadataOf,
-  pickTexts,
-  stringsIn,
-  textIn,
-  textsIn,
-  wholeIn,
-} from './fields.ts';
+import { type Metadata, fieldsIn, flatYaml, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 
@@ -33,9 +22,7 @@ export const selectorOf = (selector: unknown): LabelSelector => ({
 const OF_SLICES = { apiGroups: 'discovery.k8s.io', resources: 'endpointslices', operations: 'UPDATE' };
 
 const servesSlices = (rule: Fields): boolean =>
-  Object.entries(OF_SLICES).every(([field, wanted]) =>
-    textsIn(rule, field).some((own) => own === wanted || own === '*'),
-  );
+  Object.entries(OF_SLICES).every(([field, own]) => textsIn(rule, field).some((each) => [own, '*'].includes(each)));
 
 /** One webhook of a MutatingWebhookConfiguration. */
 export type WebhookSummary = Readonly<ReturnType<typeof webhooksOf>[number]> & {
@@ -151,9 +138,9 @@ const configIn = (object: Fields, name: string): StringMap | undefined => {
 };
 
 /** What it shows of a data plane, by its kind; undefined for Pods, Deployments and ConfigMaps that are of none. */
-export const routerOf = (object: Fields): RouterObject | undefined => {
+export const routerOf = (object: Fields, metadata: Metadata): RouterObject | undefined => {
   const kind = textIn(object, 'kind');
-  const { namespace = '', name, labels = {}, annotations = {} } = metadataOf(object, false);
+  const { namespace = '', name, labels = {}, annotations = {} } = metadata;
   const podSpec = fieldsIn(object, kind === 'Pod' ? 'spec' : 'spec.template.spec');
   const bare = { kind, namespace, name, labels, nodeName: '', owner: '', nodes: [], containers: [], configMaps: [] };
   const own = { ...bare, settings: {}, rolling: false };

@@ -134,10 +134,8 @@ const isHeld = (object: Fields): boolean =>
 
 /** Replicas of the present template; undefined where no roll-out is under way. */
 const updatedOf = (object: Fields): number | undefined => {
-  const updated = wholeIn(object, 'status.updatedReplicas') ?? 0;
-  const isRolling =
-    wholeIn(object, 'status.replicas') !== undefined && updated < (wholeIn(object, 'spec.replicas') ?? 1);
-  return isRolling ? updated : undefined;
+  const [updated = 0, wanted = 1] = [wholeIn(object, 'status.updatedReplicas'), wholeIn(object, 'spec.replicas')];
+  return wholeIn(object, 'status.replicas') !== undefined && updated < wanted ? updated : undefined;
 };
 
 /** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs. */
@@ -238,12 +236,10 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) =>
       readable
         .filter((rule) => has(rule, 'apiGroups', group) && has(rule, 'resources', resource))
-        .map((rule) => ({
-          kind,
-          named:
-            textsIn(rule, 'resources').includes(resource) ||
-            (group !== '' && textsIn(rule, 'apiGroups').includes(group)),
-        })),
+        .map((rule) => {
+          const isOfGroup = group !== '' && textsIn(rule, 'apiGroups').includes(group);
+          return { kind, named: isOfGroup || textsIn(rule, 'resources').includes(resource) };
+        }),
     );
   const watches = watchesOf(by('list', 'watch'));
   const reads = new Set(by('list', 'watch').flatMap((rule) => textsIn(rule, 'resources')));
