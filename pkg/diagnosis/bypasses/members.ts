@@ -77,19 +77,19 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Alway
 ];
 
 /** By images of clients that are seen: where the program has it. */
-const RACKS: readonly (readonly [image: RegExp, setting: string])[] = [
+const RACKS: Readonly<Record<string, RegExp>> = {
   // redpanda-data/console#166
-  [/redpandadata\/console/, '; of Redpanda Console `kafka.rackId`'],
+  '; of Redpanda Console `kafka.rackId`': /redpandadata\/console/,
   // strimzi/strimzi-kafka-operator#6492, #7339
-  [
+  '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`':
     /strimzi\/kafka:|-kafka-(?:brokers|bootstrap)$/,
-    '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`',
-  ],
-];
+};
 
 /** Hardly anything uses the cluster IP of a Service of these. */
 export const areFoundOtherwise = (images: readonly string[]): boolean =>
   MEMBERS.some(([sign, , always]) => always === 'surely' && images.some((image) => sign.test(image)));
+
+const isOfMembers = (image: string): boolean => MEMBERS.some(([sign]) => sign.test(image));
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
 const isTwin = (...services: readonly Service[]): boolean => {
@@ -158,6 +158,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   const traefiks = runners.filter(({ images }) => TRAEFIK.test(images.join()));
   const marked = services.filter(({ metadata }) => NATIVE.some((key) => metadata?.annotations?.[key] === 'true'));
   const natives = new Set(marked.map(keyOfService));
+  const others = services.filter((own) => own.spec?.selector && !isHeadless(own));
   const usual = traefiks.some(({ steering = '' }) => /kubernetescrd\.nativelb/i.test(steering)) ? 'true' : '';
   const proxied = entries.flatMap((entry) =>
     entry.services.flatMap((service) => {
@@ -175,14 +176,9 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
     names: new Set(services.map(keyOfService)),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
-    alike: Map.groupBy(
-      services.filter((own) => own.spec?.selector && !isHeadless(own)),
-      podsOf,
-    ),
+    alike: Map.groupBy(others, podsOf),
     /** Where many workloads have no headless Service beside them, these only can be looked at. */
-    members: bySpace(
-      runners.filter((each) => imagesOf(each).some((image) => MEMBERS.some(([sign]) => sign.test(image)))),
-    ),
+    members: bySpace(runners.filter((each) => imagesOf(each).some(isOfMembers))),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, and Traefik with nativeLB. */
     callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied], ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
@@ -231,7 +227,8 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const [sign, setting, always, decides] = MEMBERS.find(([each]) => signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
   const images = seen.flatMap(({ runner }) => (own.includes(runner) ? [] : runner.images)).join();
-  const [, rack = ''] = RACKS.find(([image]) => image.test(`${images} ${nameOf(twin ?? service)}`)) ?? [];
+  const named = `${images} ${nameOf(twin ?? service)}`;
+  const [rack = ''] = Object.entries(RACKS).find(([, image]) => image.test(named)) ?? [];
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
   const behind = decides === OF_DATABASE;
   const on = behind && next && `${decides}: that of Service ${next.service} (${next.by})`;

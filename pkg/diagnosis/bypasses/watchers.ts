@@ -150,23 +150,19 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
     const byName = isRouted || isProxy ? OF_CONTROLLERS : OF_LIBRARIES;
     return may && suspected ? [{ runner, may, why: `and receives traffic of others (${entrance})`, byName }] : [];
   });
-  return [...near, ...wide].map(
-    ({ runner, may: { watches, binding, name: role, namespace, within, ifNamed }, why, byName }) => {
-      const may = `${ifNamed ? 'names the Service or its Pods, and may read' : 'may watch'} ${watches}`;
-      return {
-        client: runner.name,
-        evidence: {
-          object: objectTitle(runner),
-          field: namespace === '' ? `ClusterRole ${role}` : `Role ${namespace}/${role}`,
-          value: may,
-        },
-        decides: `it ${may} ${why}: where it chooses endpoints itself, hints count only if it reads them`,
-        setting: `have it connect to the name of the Service (${byName}), or set zones in its own configuration`,
-        all: false,
-        possible: true,
-        source: within === '' ? `ClusterRoleBinding ${binding}` : `RoleBinding ${within}/${binding}`,
-        watches: ifNamed ? undefined : watches,
-      };
-    },
-  );
+  return [...near, ...wide].map(({ runner, may, why, byName }) => {
+    const { watches, binding, name: role, namespace, within, ifNamed } = may;
+    const value = `${ifNamed ? 'names the Service or its Pods, and may read' : 'may watch'} ${watches}`;
+    const field = namespace === '' ? `ClusterRole ${role}` : `Role ${namespace}/${role}`;
+    return {
+      client: runner.name,
+      evidence: { object: objectTitle(runner), field, value },
+      decides: `it ${value} ${why}: where it chooses endpoints itself, hints count only if it reads them`,
+      setting: `have it connect to the name of the Service (${byName}), or set zones in its own configuration`,
+      all: false,
+      possible: true,
+      source: within === '' ? `ClusterRoleBinding ${binding}` : `RoleBinding ${within}/${binding}`,
+      watches: ifNamed ? undefined : watches,
+    };
+  });
 };

@@ -17,6 +17,8 @@ export interface Kind {
   readonly announced?: 'one' | 'all';
   /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod, which drop what enters; what to do. */
   readonly blind?: string;
+  /** What is not known of that. */
+  readonly unless?: string;
   /** In these versions of the data plane; default: all. */
   readonly blindIn?: RegExp;
   /** Under the policy Local: what to do, also for a zone without Pods. Default: the load balancer leaves its Nodes out. */
@@ -263,10 +265,8 @@ export const OTHER_ENTRY: Kind = {
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
   blind: `A load balancer that checks spec.healthCheckNodePort leaves such Nodes out. ${ANYWHERE}`,
+  unless: ', unless its load balancer leaves them out by their health',
 };
-/** What of it is not known. */
-export const uncheckedBy = (blind: string): string =>
-  blind === OTHER_ENTRY.blind ? ', unless its load balancer leaves them out by their health' : '';
 
 /** The pool that MetalLB took the address from. */
 const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;

@@ -11,17 +11,7 @@ import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import {
-  type Kind,
-  MONITOR,
-  NODE_PORT,
-  OTHER_ENTRY,
-  PUBLISHED,
-  TAILNET,
-  announcersOf,
-  kindOf,
-  uncheckedBy,
-} from './balancers.ts';
+import { type Kind, MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf } from './balancers.ts';
 import { type Facts, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
@@ -86,7 +76,7 @@ export const entryOf = (facts: Facts) => {
     const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
     let local = isBlind
-      ? `; Nodes without one of its Pods drop it${uncheckedBy(blind)}`
+      ? `; Nodes without one of its Pods drop it${kind.unless ?? ''}`
       : `, among Nodes with one of its Pods${rest}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     const isSilent = isLocal && silentIn !== undefined && endpoints[0]?.address === PLACEHOLDER;
@@ -146,7 +136,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { name, endpoints } = facts;
   const entry = entryOf(facts);
   if (entry === undefined || endpoints.length === 0) return [];
-  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, isSilent } = entry;
+  const { policy, takers, isStranded, blind, announced, reach, leavesOut, unless = '', isMarked, isSilent } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const asked = `Service ${name} has externalTrafficPolicy ${policy}`;
@@ -175,7 +165,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const where = byNode ? bare : empty;
   if (where.length === 0 || (announced === 'one' && !byNode)) return [];
   const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
-  const what = blind === undefined ? `no Node there ${kept}` : `Nodes there drop what enters${uncheckedBy(blind)}`;
+  const what = blind === undefined ? `no Node there ${kept}` : `Nodes there drop what enters${unless}`;
   const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
   const short = pinned ?? (empty.length > 0 && hasFew(facts) ? facts.workloads[0] : undefined);
   const why = short === undefined ? '' : ` ${placing(facts, short, empty).why}`;
@@ -199,7 +189,7 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const entry = entryOf(facts);
   if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
   if (entry.policy !== 'Local' && entry.isStranded) return [];
-  const isOpen = entry.remedy === OTHER_ENTRY.remedy || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
+  const isOpen = entry.unless !== undefined || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
   const pointer = (entry.policy === 'Local' && entry.reach ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
   const isOwn = stage === 'effective' && pointer !== '';

@@ -14,9 +14,7 @@ import type { Facts } from './facts.ts';
 import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
 import { drawnText } from './scheduler.ts';
 
-const given = (reason: CauseReason, evidence: string, remedy?: string): Cause[] => [
-  cause('given', reason, evidence, remedy),
-];
+const given = (...said: [reason: CauseReason, evidence: string, remedy?: string]) => [cause('given', ...said)];
 
 /** Of a namespace only the name is known: what selectors say about other labels is taken to hold. */
 const selectsNamespace = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, namespace: string): boolean =>

@@ -105,39 +105,28 @@ const SCHEDULER_REMEDY = 'Use another scheduler of IPVS: `rr` (the default), or 
 /** kube-router pkg/controllers/proxy; dh hashes the cluster IP, of which there is one. */
 const SCHEDULER = 'kube-router.io/service.scheduler';
 
-/** Protocols whose clients keep a connection, by name, application protocol or number of a port, or by the name of the Service; what helps. */
-const KEPT: readonly (readonly [sign: RegExp, remedy: string])[] = [
+const OF_AGE =
+  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).';
+/** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, or by the name of the Service. */
+const KEPT: Readonly<Record<string, RegExp>> = {
   // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
-  [
-    /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
-    'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).',
-  ],
+  [OF_AGE]: /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
   // gardener/gardener#11551, #8810
-  [
+  'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).':
     /apiserver$/,
-    'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).',
-  ],
   // kube-logging/logging-operator#661, fluent/fluent-bit#2704
-  [
+  'Have Fluent Bit end connections after so many uses: `net.keepalive_max_recycle` (`network.keepaliveMaxRecycle` of the logging operator). Until then a restart of the agents makes them choose anew.':
     /^(?:tcp-)?fluent|^(?:forward|24224|24240)$/,
-    'Have Fluent Bit end connections after so many uses: `net.keepalive_max_recycle` (`network.keepaliveMaxRecycle` of the logging operator). Until then a restart of the agents makes them choose anew.',
-  ],
   // elastic/beats#661, #39127
-  [
+  "Set `ttl` of Filebeat's output.logstash, with `pipelining: 0` (without that it does nothing), or name each Pod as a host, with `loadbalance`.":
     /^(?:tcp-)?beats$|^5044$/,
-    "Set `ttl` of Filebeat's output.logstash, with `pipelining: 0` (without that it does nothing), or name each Pod as a host, with `loadbalance`.",
-  ],
   // ClickHouse/ClickHouse#29617
-  [
+  'Name each member by its Pod in the configuration of clients, which then choose: ClickHouse from 24.7 on by `prefer_local_availability_zone` in its section `zookeeper`. What is written goes on to the member that leads.':
     /^(?:zk|zookeeper|2181)$/,
-    'Name each member by its Pod in the configuration of clients, which then choose: ClickHouse from 24.7 on by `prefer_local_availability_zone` in its section `zookeeper`. What is written goes on to the member that leads.',
-  ],
   // VictoriaMetrics/VictoriaMetrics#6772
-  [
+  'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
     /^clusternative$/,
-    'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.',
-  ],
-];
+};
 /** istio/istio#53508 */
 const OF_ZTUNNEL =
   'Have a waypoint balance requests: `istioctl waypoint apply`, and the label `istio.io/use-waypoint: waypoint` on the Service or its namespace. Or: ';
@@ -161,7 +150,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const [reused] = ports.flatMap((own) => {
     const texts = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, name];
-    return KEPT.filter(([sign]) => texts.some((text = '') => sign.test(text))).map(([, remedy]) => ({ own, remedy }));
+    const found = Object.entries(KEPT).filter(([, sign]) => texts.some((text = '') => sign.test(text)));
+    return found.map(([remedy]) => ({ own, remedy }));
   });
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
   const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
@@ -209,7 +199,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   if (reused === undefined) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with Pods that were there before ${scaler?.kind} ${scaler?.name} added some.${who}`;
-    return scaler && (isFew || isOutside) && facts.wish.mode === 'none' ? sticky(evidence, KEPT[0]?.[1]) : [];
+    return scaler && (isFew || isOutside) && facts.wish.mode === 'none' ? sticky(evidence, OF_AGE) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);

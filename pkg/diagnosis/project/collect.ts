@@ -129,10 +129,8 @@ export const createCollector = () => {
         if (why !== undefined) return unknown(why);
         const items = [...(taken.get(name)?.values() ?? [])].flat();
         const isReading = name === 'workloads' || name === 'routers';
-        return {
-          ...known(isReading ? items.map((item) => withConfigs(item as Reading)) : items),
-          ...defined({ without: partly?.get(name) }),
-        };
+        const own = isReading ? items.map((item) => withConfigs(item as Reading)) : items;
+        return { ...known(own), ...defined({ without: partly?.get(name) }) };
       };
       // Each reader's type is that of its collection: the table above is the one place that pairs them.
       const collections = Object.fromEntries(COLLECTIONS.map((name) => [name, of(name)]));

@@ -140,9 +140,7 @@ export const pickTexts = <Path extends string>(object: unknown, ...paths: readon
   };
 
 export const stringsIn = (object: unknown, path: string): StringMap =>
-  Object.fromEntries(
-    Object.entries(fieldsIn(object, path)).filter((entry): entry is [string, string] => isText(entry[1])),
-  );
+  Object.fromEntries(Object.entries(fieldsIn(object, path)).filter((own): own is [string, string] => isText(own[1])));
 
 // Settings of a configuration file inside a ConfigMap by dotted path: nested maps of plain values, which is all that
 // kube-proxy's and Antrea's files need. Lists, anchors and blocks of text are passed over.
