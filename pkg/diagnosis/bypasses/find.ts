@@ -312,6 +312,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
     const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
+    const [object = name] = evidence.object.split('/').slice(-1);
+    const names = { service: name, value: evidence.value, name: object, namespace };
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
@@ -322,10 +324,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       ...(index.hasField && asks && { asks }),
       setting: setting
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
-        .replaceAll('{service}', name)
-        .replace('{value}', evidence.value)
-        .replaceAll('{name}', evidence.object.split('/').at(-1) ?? name)
-        .replaceAll('{namespace}', namespace),
+        .replace(/\{(service|value|name|namespace)\}/g, (_, key: keyof typeof names) => names[key]),
       /** Every client of the Service goes this way. */
       all,
       /** Nothing shows that clients of this Service are among them. */

@@ -22,6 +22,7 @@ const BY_RING =
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 
+const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
 const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 
 const BY_REVISION =
@@ -58,11 +59,7 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Alway
   // grafana/mimir#10214
   [RING, 'none is known: writes go to as many zones as there are replicas', 'surely', BY_RING],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
-  [
-    /infinispan|hazelcast|ignite|^:(?:11222|5701)$/,
-    'clients that are not smart (BASIC, unisocket) keep to a cluster IP',
-    true,
-  ],
+  [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, true],
   [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
@@ -274,19 +271,15 @@ const byRegistries = (service: Service, { registries, near }: MemberIndex): Foun
 
 /** gRPC libraries that are given the name of the Service, and connect to its Pods. */
 const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
-  (callers.get(keyOfService(service)) ?? [])
-    .filter(({ scheme }) => scheme !== undefined)
-    .map(({ runner, by, host, scheme = '' }) => {
-      const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
-      const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
-      const other = { setting: `\`${plain}//\` in its place keeps to the cluster IP` };
-      // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
-      return {
-        client: 'resolver',
-        evidence,
-        own: selects(service, runner) ? { decides: OF_PEERS, setting: '' } : other,
-      };
-    });
+  (callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by, host, scheme }) => {
+    if (scheme === undefined) return [];
+    const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
+    const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
+    const other = { setting: `\`${plain}//\` in its place keeps to the cluster IP` };
+    // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
+    const own = selects(service, runner) ? { decides: OF_PEERS, setting: '' } : other;
+    return [{ client: 'resolver', evidence, own }];
+  });
 
 /** KEDA's interceptors, from the release on in which they connect to Pods unless that is switched off. */
 const byInterceptors = (service: Service, { callers }: MemberIndex): Found[] =>

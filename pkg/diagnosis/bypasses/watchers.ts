@@ -81,10 +81,8 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     /** Its routes name the Services that it sends to. */
     const routed = runner.images.some((image) => BY_ROUTES.test(image));
     const proxy = runner.images.find((image) => PROXIES.test(image));
-    const [service] = entrances
-      .filter((each) => selects(each, runner))
-      .map((each) => `${each.spec?.type ?? ''} Service ${keyOfService(each)}`);
-    const entrance = service ?? (proxy && `image ${proxy}`);
+    const door = entrances.find((each) => selects(each, runner));
+    const entrance = door ? `${door.spec?.type} Service ${keyOfService(door)}` : proxy && `image ${proxy}`;
     // The rights of an administrator say nothing of endpoints.
     const suspected =
       !routed && entrance !== undefined && may !== undefined && (proxy !== undefined || !may.everything);

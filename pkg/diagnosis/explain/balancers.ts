@@ -107,6 +107,8 @@ const CILIUM_BGP: Kind = {
   silentIn: /^1\.1[0-8]\./, // cilium/cilium#36816, #42386
 };
 
+const BY_POLICY = { CiliumL2AnnouncementPolicy: CILIUM_L2, CiliumBGPClusterConfig: CILIUM_BGP };
+
 export const NODE_PORT: Kind = {
   enters: 'through the Node whose port the client picks',
   remedy:
@@ -251,10 +253,7 @@ const FAMILIES: readonly Family[] = [
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
   { shown: /^io\.cilium\/l2-announcer$/, ...CILIUM_L2 },
   { shown: /^io\.cilium\/bgp-control-plane$/, ...CILIUM_BGP },
-  {
-    ...eitherWay('Cilium', 'layer 2'),
-    modes: { CiliumL2AnnouncementPolicy: CILIUM_L2, CiliumBGPClusterConfig: CILIUM_BGP },
-  },
+  { ...eitherWay('Cilium', 'layer 2'), modes: BY_POLICY },
 ];
 
 /** By an annotation of this name. */
@@ -314,9 +313,6 @@ export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: r
   const { blind, blindIn, silentIn, ...kind }: Kind = mode?.[1] ?? family;
   const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
   const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
-  const shown = {
-    blind: isBlind ? blind : undefined,
-    silentIn: silentIn?.test(version) === true ? silentIn : undefined,
-  };
-  return { ...kind, ...defined({ daemonSet, leavesOut, ...shown }) };
+  const isSilent = silentIn?.test(version) === true;
+  return { ...kind, ...defined({ daemonSet, leavesOut, ...(isBlind && { blind }), ...(isSilent && { silentIn }) }) };
 };

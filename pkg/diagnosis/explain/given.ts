@@ -1,6 +1,6 @@
 // Causes for hints that are asked for and are not there: why the control plane, or the webhook, has not written them.
 import type { LabelSelector } from '../../apis/admission.ts';
-import { type EndpointSlice, type Node, zoneOfNode } from '../../apis/core.ts';
+import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_CONSIDER, LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { byText, nameOf } from '../../apis/values.ts';
@@ -148,19 +148,14 @@ const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[])
     : given('EndpointWithoutZone', `${evidence}.`);
 };
 
-/** Of its own slices the controller counts what says that it is ready; proxies take those that say nothing as well. */
-const readyToController = (slices: readonly EndpointSlice[], family: string): number =>
-  slices
-    .filter((slice) => isControllerSlice(slice) && (slice.addressType ?? 'IPv4') === family)
-    .flatMap((slice) => slice.endpoints ?? [])
-    .filter(isReadyToController).length;
-
 const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoints: readonly ReadyEndpoint[]) => {
-  const { name, version, shares } = facts;
+  const { name, version, shares, slices } = facts;
   if (reason === 'InsufficientNodeInformation') return sharesCause(facts);
   if (reason === 'EndpointWithoutZone') return zonelessCause(facts, endpoints);
   if (reason !== 'TooFewEndpoints' && reason !== 'OverloadThreshold') return [];
-  const count = readyToController(facts.slices, family);
+  // Of its own slices the controller counts what says that it is ready; proxies take those that say nothing as well.
+  const own = slices.filter((slice) => isControllerSlice(slice) && (slice.addressType ?? 'IPv4') === family);
+  const count = own.flatMap((slice) => slice.endpoints ?? []).filter(isReadyToController).length;
   const zones = shares.kind === 'known' ? shares.ratios.size : 0;
   const what =
     reason === 'TooFewEndpoints'

@@ -73,9 +73,6 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
   };
 };
 
-/** Most objects of these kinds say nothing of the collection. */
-const MAY_TAKE_NOTHING: ReadonlySet<CollectionName> = new Set(['routers']);
-
 export const createCollector = () => {
   const kinds = createKinds();
   const taken = new Map<CollectionName, Map<string, readonly unknown[]>>();
@@ -109,7 +106,8 @@ export const createCollector = () => {
         const items = [read(object, metadata)].flat().filter((item) => item !== undefined);
         const collection = taken.get(into) ?? new Map<string, readonly unknown[]>();
         taken.set(into, collection.set(`${name}/${metadata.namespace ?? ''}/${metadata.name}`, items));
-        if (items.length > 0 || !MAY_TAKE_NOTHING.has(into)) seen.add(into);
+        // Most objects of these kinds say nothing of data planes.
+        if (items.length > 0 || into !== 'routers') seen.add(into);
       }
     },
     /** Items taken so far, of any kind. */
