@@ -324,7 +324,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       ...(index.hasField && asks && { asks }),
       setting: setting
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
-        .replace(/\{(service|value|name|namespace)\}/g, (_, key: keyof typeof names) => names[key]),
+        .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),
       /** Every client of the Service goes this way. */
       all,
       /** Nothing shows that clients of this Service are among them. */

@@ -56,14 +56,12 @@ const AFTER_FIELD: typeof BY_RULE = {
 };
 
 /** Without alternatives that say `(from 1.5)`, of a version before. */
-const knownTo = (setting: string, version: KubernetesVersion): string =>
-  setting
-    .replace(
-      /(?:^|, (?:or )?)[^,]*?\((?:\w+ )?from (\d+)\.(\d+)[^)]*\)/g,
-      (alternative, major: string, minor: string) =>
-        compareVersions(version, { major: Number(major), minor: Number(minor) }) < 0 ? '' : alternative,
-    )
-    .replace(/^, (?:or )?/, '');
+const knownTo = (setting: string, version: KubernetesVersion): string => {
+  const ifKnown = (alternative: string, major: string, minor: string): string =>
+    compareVersions(version, { major: Number(major), minor: Number(minor) }) < 0 ? '' : alternative;
+  const left = setting.replace(/(?:^|, (?:or )?)[^,]*?\((?:\w+ )?from (\d+)\.(\d+)[^)]*\)/g, ifKnown);
+  return left.replace(/^, (?:or )?/, '');
+};
 
 /** gardener/gardener#13081 */
 const OF_GARDENER =

@@ -1,7 +1,6 @@
 // Who may go around proxies although no object says so: workloads that may watch endpoints everywhere and receive traffic of others.
 import type { Service } from '../../apis/core.ts';
 import { isAnyAgent } from '../routers/planes.ts';
-import type { RouterObject } from '../routers/types.ts';
 import { objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';

@@ -49,12 +49,13 @@ export const entryOf = (facts: Facts) => {
   const at = ({ blind, daemonSet, silentIn, ...kind }: Kind) => {
     // Where its Pods are not seen, their selectors say it.
     const runners = index.bypasses.daemonSets.filter(({ name }) => daemonSet?.test(name));
-    const running = runners.flatMap((set) => {
+    const hostsOf = (set: (typeof runners)[number]): string[] => {
       const near = itemsOf(snapshot.pods).filter(({ namespace }) => namespace === set.namespace);
       const own = near.filter((pod) => pod.serviceAccount === set.serviceAccount && pod.nodeName !== '');
       const meant = nodes.filter((node) => own.length === 0 && selectsNode(set, node));
       return [...own.map(({ nodeName }) => nodeName), ...meant.map(nameOf)];
-    });
+    };
+    const running = new Set(runners.flatMap(hostsOf));
     // Clients look at no label.
     const heeds =
       (type === 'LoadBalancer' || ports.length > 0) &&
@@ -64,7 +65,7 @@ export const entryOf = (facts: Facts) => {
     const takers = nodes.filter(
       (node) =>
         !marked.includes(node) &&
-        (runners.length === 0 || running.includes(nameOf(node))) &&
+        (runners.length === 0 || running.has(nameOf(node))) &&
         deciders.every((own) => own.some((each) => selectsNode(each, node))),
     );
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));

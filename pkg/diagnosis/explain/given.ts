@@ -17,14 +17,12 @@ import { drawnText } from './scheduler.ts';
 const given = (...said: [reason: CauseReason, evidence: string, remedy?: string]) => [cause('given', ...said)];
 
 /** Of a namespace only the name is known: what selectors say about other labels is taken to hold. */
-const selectsNamespace = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, namespace: string): boolean =>
-  matchesSelector(
-    {
-      matchLabels: Object.fromEntries(Object.entries(matchLabels).filter(([key]) => key === LABEL_NAMESPACE_NAME)),
-      matchExpressions: matchExpressions.filter(({ key }) => key === LABEL_NAMESPACE_NAME),
-    },
-    { [LABEL_NAMESPACE_NAME]: namespace },
-  );
+const selectsNamespace = ({ matchLabels = {}, matchExpressions: all = [] }: LabelSelector, namespace: string) => {
+  const own = Object.entries(matchLabels).filter(([key]) => key === LABEL_NAMESPACE_NAME);
+  const matchExpressions = all.filter(({ key }) => key === LABEL_NAMESPACE_NAME);
+  const selector = { matchLabels: Object.fromEntries(own), matchExpressions };
+  return matchesSelector(selector, { [LABEL_NAMESPACE_NAME]: namespace });
+};
 
 const named = ({ configuration, name }: WebhookSummary): string => `webhook ${name} of ${configuration}`;
 

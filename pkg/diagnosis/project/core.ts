@@ -167,13 +167,10 @@ const objectsIn = (value: unknown, depth = 0): Fields[] => {
 };
 
 /** References of an object, each `namespace/name` once; one without namespace is beside it. */
-const placesOf = (references: readonly Fields[], beside: string): string[] => [
-  ...new Set(
-    references
-      .map((reference) => pickTexts(reference, 'namespace', 'name'))
-      .flatMap(({ namespace, name }) => (name === '' ? [] : [`${namespace || beside}/${name}`])),
-  ),
-];
+const placesOf = (references: readonly Fields[], beside: string): string[] => {
+  const named = references.map((each) => pickTexts(each, 'namespace', 'name')).filter(({ name }) => name !== '');
+  return [...new Set(named.map(({ namespace, name }) => `${namespace || beside}/${name}`))];
+};
 
 /** Of Istio and Emissary: `service`, or with its namespace and more, in a URL too. */
 const hostOf = (object: Fields, key = 'host') => {
@@ -248,10 +245,10 @@ export type EntryObject = Readonly<ReturnType<typeof clientEntry>>;
 
 export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata) => {
   const all = objectsIn([object['spec'], object['webhooks']]);
-  const under = (...keys: readonly string[]): Fields[] =>
-    all
-      .flatMap((inner) => keys.flatMap((key) => [fieldsIn(inner, key), ...listIn(inner, key)]))
-      .filter((own) => Object.keys(own).length > 0);
+  const under = (...keys: readonly string[]): Fields[] => {
+    const found = all.flatMap((inner) => keys.flatMap((key) => [fieldsIn(inner, key), ...listIn(inner, key)]));
+    return found.filter((own) => Object.keys(own).length > 0);
+  };
   const references = [
     ...Object.entries(REFERENCES).flatMap(([field, keys]) =>
       under(...keys.split(' '))

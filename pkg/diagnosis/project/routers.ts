@@ -74,15 +74,12 @@ export const eventOf = (object: Fields, metadata: Metadata) => {
 const KEPT_VARIABLES = /^(?:FELIX_.*|svc_election|bgp_enable|vip_arp)$/;
 
 const containersOf = (podSpec: Fields) =>
-  listIn(podSpec, 'containers').map((container) => ({
-    ...pickTexts(container, 'name', 'image'),
-    args: [...textsIn(container, 'command'), ...textsIn(container, 'args')],
-    env: Object.fromEntries(
-      listIn(container, 'env')
-        .map((item) => [textIn(item, 'name'), textIn(item, 'value')] as const)
-        .filter(([name, value]) => KEPT_VARIABLES.test(name) && value !== ''),
-    ),
-  }));
+  listIn(podSpec, 'containers').map((container) => {
+    const env = listIn(container, 'env').map((item) => [textIn(item, 'name'), textIn(item, 'value')] as const);
+    const kept = env.filter(([name, value]) => KEPT_VARIABLES.test(name) && value !== '');
+    const args = [...textsIn(container, 'command'), ...textsIn(container, 'args')];
+    return { ...pickTexts(container, 'name', 'image'), args, env: Object.fromEntries(kept) };
+  });
 
 /** Node selector and the terms of a required node affinity, as alternatives. */
 export const selectorsOf = (podSpec: Fields): LabelSelector[] => {

@@ -233,14 +233,11 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
   const rules = listIn(object, 'rules').filter((rule) => textsIn(rule, 'resourceNames').length === 0);
   const by = (...verbs: readonly string[]) => rules.filter((rule) => has(rule, 'verbs', ...verbs));
   const watchesOf = (readable: readonly Fields[]) =>
-    Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) =>
-      readable
-        .filter((rule) => has(rule, 'apiGroups', group) && has(rule, 'resources', resource))
-        .map((rule) => {
-          const isOfGroup = group !== '' && textsIn(rule, 'apiGroups').includes(group);
-          return { kind, named: isOfGroup || textsIn(rule, 'resources').includes(resource) };
-        }),
-    );
+    Object.entries(ENDPOINTS).flatMap(([kind, [group, resource]]) => {
+      const own = readable.filter((rule) => has(rule, 'apiGroups', group) && has(rule, 'resources', resource));
+      const isOfGroup = (rule: Fields) => group !== '' && textsIn(rule, 'apiGroups').includes(group);
+      return own.map((rule) => ({ kind, named: isOfGroup(rule) || textsIn(rule, 'resources').includes(resource) }));
+    });
   const watches = watchesOf(by('list', 'watch'));
   const reads = new Set(by('list', 'watch').flatMap((rule) => textsIn(rule, 'resources')));
   // Libraries that choose among the Pods of a Service need no endpoints (line/armeria#6661), and some ask for those of one Service only.
@@ -249,12 +246,11 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
   const [first = inside[0]] = watches;
   if (first === undefined) return undefined;
   /** `everything`: it names no endpoints, as that of administrators. */
-  const writes = listIn(object, 'rules').some(
-    (rule) =>
-      has(rule, 'verbs', 'create', 'update', 'patch') &&
-      (watches.length === 0
-        ? !textsIn(rule, 'resources').every((own) => OWN_STATE.test(own))
-        : has(rule, 'resources', 'endpoints', 'endpointslices') && has(rule, 'apiGroups', '', 'discovery.k8s.io')),
+  const writing = listIn(object, 'rules').filter((rule) => has(rule, 'verbs', 'create', 'update', 'patch'));
+  const writes = writing.some((rule) =>
+    watches.length === 0
+      ? !textsIn(rule, 'resources').every((own) => OWN_STATE.test(own))
+      : has(rule, 'resources', 'endpoints', 'endpointslices') && has(rule, 'apiGroups', '', 'discovery.k8s.io'),
   );
   return {
     /** Empty: a ClusterRole. */
