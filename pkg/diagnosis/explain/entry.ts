@@ -62,12 +62,8 @@ export const entryOf = (facts: Facts) => {
       (kind.announced === undefined || kind.leavesOut !== undefined) &&
       !index.bypasses.containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true');
     const marked = nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined);
-    const takers = nodes.filter(
-      (node) =>
-        !marked.includes(node) &&
-        (runners.length === 0 || running.has(nameOf(node))) &&
-        deciders.every((own) => own.some((each) => selectsNode(each, node))),
-    );
+    const open = nodes.filter((node) => !marked.includes(node) && (runners.length === 0 || running.has(nameOf(node))));
+    const takers = open.filter((node) => deciders.every((own) => own.some((each) => selectsNode(each, node))));
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
     const isLocal = policy === 'Local';
     const isClosed = takers.length === 0 && nodes.length > 0;
@@ -75,9 +71,8 @@ export const entryOf = (facts: Facts) => {
     const isStranded = isLocal && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
     const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
-    let local = isBlind
-      ? `; Nodes without one of its Pods drop it${kind.unless ?? ''}`
-      : `, among Nodes with one of its Pods${rest}`;
+    let local = `, among Nodes with one of its Pods${rest}`;
+    if (isBlind) local = `; Nodes without one of its Pods drop it${kind.unless ?? ''}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     const isSilent = isLocal && silentIn !== undefined && endpoints[0]?.address === PLACEHOLDER;
     if (isSilent) local = SILENT;

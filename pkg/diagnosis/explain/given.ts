@@ -155,11 +155,10 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   const own = slices.filter((slice) => isControllerSlice(slice) && (slice.addressType ?? 'IPv4') === family);
   const count = own.flatMap((slice) => slice.endpoints ?? []).filter(isReadyToController).length;
   const zones = shares.kind === 'known' ? shares.ratios.size : 0;
-  const what =
-    reason === 'TooFewEndpoints'
-      ? `Service ${name} has ${counted(count, `ready ${family} endpoint`)} for ${zones} zones.`
-      : `${count} ready ${family} endpoints cannot be shared over CPU shares of ${sharesText(facts)} within 20 % (Kubernetes ${formatVersion(version)}).`;
+  const few = `Service ${name} has ${counted(count, `ready ${family} endpoint`)} for ${zones} zones.`;
+  const uneven = `${count} ready ${family} endpoints cannot be shared over CPU shares of ${sharesText(facts)} within 20 % (Kubernetes ${formatVersion(version)}).`;
   const drawn = facts.workloads.map(drawnText).join(' ');
+  const what = reason === 'TooFewEndpoints' ? few : uneven;
   return given(reason, `${what}${suggestion(facts, count)} ${drawn}`.trimEnd());
 };
 

@@ -33,11 +33,10 @@ const hostsIn = (texts: readonly Text[]) =>
     });
 
 /** What says where it registers itself. */
-const registryIn = (texts: readonly Text[]): string | undefined =>
-  texts.find(
-    ({ name, value }) =>
-      REGISTRY_VALUE.test(value) || (REGISTRY_NAME.test(name) && !/^(?:true|false|\d*)$/.test(value)),
-  )?.name;
+const registryIn = (texts: readonly Text[]): string | undefined => {
+  const isSet = ({ name, value }: Text) => REGISTRY_NAME.test(name) && !/^(?:true|false|\d*)$/.test(value);
+  return texts.find((text) => REGISTRY_VALUE.test(text.value) || isSet(text))?.name;
+};
 
 /** Labels, as `app=web,tier=db`. */
 const LABELS = /^(?:[\w./-]+=[\w.-]+(?:,|$))+$/;
