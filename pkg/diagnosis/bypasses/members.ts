@@ -208,11 +208,10 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const { namespace } = serviceRefOf(service);
   const runners = (headless.has(namespace) ? near : members).get(namespace) ?? [];
   const own = runners.filter((runner) => maySelect(service, runner));
-  const twins = (headless.get(namespace) ?? []).filter(
-    (each) =>
-      (isTwin(service, each) || own.some((runner) => selects(service, runner) && selects(each, runner))) &&
-      (RING.test(nameOf(service)) || !GOSSIP.test(nameOf(each))),
-  );
+  const behindIt = own.filter((runner) => selects(service, runner));
+  const isOther = (each: Service) => isTwin(service, each) || behindIt.some((runner) => selects(each, runner));
+  const others = (headless.get(namespace) ?? []).filter(isOther);
+  const twins = others.filter((each) => RING.test(nameOf(service)) || !GOSSIP.test(nameOf(each)));
   const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
   const twin = twins.find(callerOf) ?? twins[0];
   const object = `Service ${keyOfService(service)}`;

@@ -137,7 +137,7 @@ const configIn = (object: Fields, name: string): StringMap | undefined => {
 /** What it shows of a data plane, by its kind; undefined for Pods, Deployments and ConfigMaps that are of none. */
 export const routerOf = (object: Fields, metadata: Metadata): RouterObject | undefined => {
   const kind = textIn(object, 'kind');
-  const { namespace = '', name, labels = {}, annotations = {} } = metadata;
+  const { namespace = '', name, labels = {}, annotations: { 'meta.helm.sh/release-name': release } = {} } = metadata;
   const podSpec = fieldsIn(object, kind === 'Pod' ? 'spec' : 'spec.template.spec');
   const bare = { kind, namespace, name, labels, nodeName: '', owner: '', nodes: [], containers: [], configMaps: [] };
   const own = { ...bare, settings: {}, rolling: false };
@@ -151,11 +151,7 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
         configMaps: configMapsIn(podSpec),
         rolling: scheduled(object, 'updated') < scheduled(object, 'desired'),
         serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
-        ...defined({
-          calls: namesIn(podSpec).calls,
-          scheduled: scheduledOf(object),
-          release: annotations['meta.helm.sh/release-name'],
-        }),
+        ...defined({ calls: namesIn(podSpec).calls, scheduled: scheduledOf(object), release }),
       };
     case 'Pod': {
       const { nodeName, phase } = pickTexts(object, 'spec.nodeName', 'status.phase');
