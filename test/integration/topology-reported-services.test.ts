@@ -111,6 +111,12 @@ const IN_ISTIO = {
   ...MESHED,
   spec: { nodeName: 'node-0', containers: [{ name: 'app' }, { name: 'istio-proxy', image: 'istio/proxyv2:1.22.3' }] },
 };
+const AMBIENT = {
+  ...MESHED,
+  metadata: { ...MESHED.metadata, annotations: { 'ambient.istio.io/redirection': 'enabled' } },
+  spec: { nodeName: 'node-0', containers: [] },
+};
+const ZTUNNEL = daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.24.2');
 const RPC = { name: 'tcp-rpc', port: 50051 };
 const inShop = (apiVersion: string, kind: string, spec: object) => ({
   apiVersion,
@@ -1077,8 +1083,43 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: /,
-    /istio/,
-    /StickyClients/,
+    /→ For istio: a DestinationRule for host/,
+    /StickyClients|kubectl patch/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/53435',
+    { version: '1.29.12', endpoints: ['a', 'b', 'c'], extra: [ZTUNNEL, AMBIENT] },
+    'NotWanted',
+    'NotRequested',
+    /istio-ambient \(DaemonSet kube-system\/ztunnel\) goes around it$/,
+    /^\S.*kubectl annotate service web -n shop networking\.istio\.io\/traffic-distribution=PreferClose/,
+    /topology-mode=Auto/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/53435, of which some clients are outside',
+    {
+      version: '1.29.12',
+      endpoints: ['a', 'b', 'c'],
+      extra: [ZTUNNEL, AMBIENT, inShop('v1', 'Pod', { containers: [] })],
+    },
+    'NotWanted',
+    'NotRequested',
+    /istio-ambient \(DaemonSet kube-system\/ztunnel\) goes around it$/,
+    /For connections through the cluster IP: .*--overwrite service\.kubernetes\.io\/topology-mode=Auto/,
+  ],
+  [
+    'https://github.com/k3s-io/klipper-lb/issues/20',
+    {
+      nodes: ['', ''],
+      spec: LOCAL_ENTRY,
+      endpoints: [''],
+      extra: [daemonSet('svclb-web-3f2a1b0c', 'rancher/klipper-lb:v0.4.9')],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /Nodes without one of its Pods take it too, and drop it or pass it on/,
+    /no ready endpoint on node-1: .*Run a Pod wherever traffic may enter/,
+    /drop what enters/,
   ],
   [
     'https://github.com/grpc/grpc-node/issues/2455',

@@ -253,7 +253,7 @@ export const CLIENTS = clients({
     since: { field: { major: 1, minor: 23 }, names: NAMED },
     reads: /^networking\.istio\.io\/traffic-distribution=Prefer/,
     setting:
-      '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or its annotation `networking.istio.io/traffic-distribution` (from 1.24)',
+      '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or `kubectl annotate service {service} -n {namespace} networking.istio.io/traffic-distribution=PreferClose` (from 1.24)',
     asks: true,
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
   },

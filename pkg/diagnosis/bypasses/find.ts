@@ -245,6 +245,11 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
   const isOther = (pod: PodSummary) => !selects(service, { namespace: pod.namespace, podLabels: pod.labels });
   const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
+  const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);
+  const key = keyOfService(service);
+  const ways = (index.byService.get(key) ?? []).filter(({ entry }) => !SENDS_NOTHING.test(entry.kind));
+  const areInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && clients.length > 0;
+  const areKnown = areInside && ways.length === byEntries(service, key, index).length;
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
     if (mesh === undefined) return [];
     const zonal = steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';
@@ -269,10 +274,12 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     const hidden = mesh === 'istio' ? hiddenBy(service, from, index.sidecars, index.mesh.root) : undefined;
     const own = outside ?? hidden ?? (isLocal ? underLocal(row, image) : {});
     const possible = hidden !== undefined || bare !== undefined || (near.length === 0 && caller === undefined);
-    return [{ client, evidence, possible, image, controller: image, from, own }];
+    const isOnly = areKnown && clients.every(counts);
+    return [{ client, evidence, possible, all: isOnly, image, controller: image, from, own }];
   });
-  const nodes = [byDaemonSet('ztunnel', 'istio-ambient', daemonSets), byDaemonSet('kmesh', 'kmesh', daemonSets)];
-  return [...sidecars, ...nodes.flat()];
+  const all = areKnown && clients.every(({ ambient }) => ambient === true);
+  const ztunnel = byDaemonSet('ztunnel', 'istio-ambient', daemonSets).map((each) => ({ ...each, all }));
+  return [...sidecars, ...ztunnel, ...byDaemonSet('kmesh', 'kmesh', daemonSets)];
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
@@ -325,7 +332,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       setting: setting
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),
-      /** Every client of the Service goes this way. */
+      /** Every client of the Service that is seen goes this way. */
       all,
       /** Nothing shows that clients of this Service are among them. */
       possible,

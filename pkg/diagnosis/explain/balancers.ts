@@ -15,10 +15,10 @@ export interface Kind {
   readonly sets?: '/metadata/annotations' | '';
   /** Under the policy Local: an address is announced by one Node with a Pod, or by all of these, and nothing asks for their health. */
   readonly announced?: 'one' | 'all';
-  /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod, which drop what enters; what to do. */
+  /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod; what to do. */
   readonly blind?: string;
-  /** What is not known of that. */
-  readonly unless?: string;
+  /** What these do with it. Default: they drop it. */
+  readonly bare?: string;
   /** In these versions of the data plane; default: all. */
   readonly blindIn?: RegExp;
   /** Under the policy Local: what to do, also for a zone without Pods. Default: the load balancer leaves its Nodes out. */
@@ -159,10 +159,11 @@ const FAMILIES: readonly Family[] = [
   },
   { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2') },
   {
-    // docs.k3s.io/networking/networking-services; k3s#9592, #11077
+    // docs.k3s.io/networking/networking-services; k3s#6633, #9592, #11077
     ...NODE_PORT,
     daemonSet: /^svclb-/,
     enters: 'through the Node whose address the client picks (ServiceLB of k3s)',
+    bare: 'take it too, and drop it or pass it on to a Node with one, depending on the release',
   },
   {
     ...anyNode(
@@ -264,7 +265,7 @@ export const OTHER_ENTRY: Kind = {
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
   blind: `A load balancer that checks spec.healthCheckNodePort leaves such Nodes out. ${ANYWHERE}`,
-  unless: ', unless its load balancer leaves them out by their health',
+  bare: 'drop it, unless its load balancer leaves them out by their health',
 };
 
 /** The pool that MetalLB took the address from. */

@@ -72,7 +72,7 @@ export const entryOf = (facts: Facts) => {
     const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
     let local = `, among Nodes with one of its Pods${rest}`;
-    if (isBlind) local = `; Nodes without one of its Pods drop it${kind.unless ?? ''}`;
+    if (isBlind) local = `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     const isSilent = isLocal && silentIn !== undefined && endpoints[0]?.address === PLACEHOLDER;
     if (isSilent) local = SILENT;
@@ -131,7 +131,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { name, endpoints } = facts;
   const entry = entryOf(facts);
   if (entry === undefined || endpoints.length === 0) return [];
-  const { policy, takers, isStranded, blind, announced, reach, leavesOut, unless = '', isMarked, isSilent } = entry;
+  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, isSilent } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const asked = `Service ${name} has externalTrafficPolicy ${policy}`;
@@ -156,11 +156,13 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   }
   const empty = [...new Set(takers.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
   const bare = takers.map(nameOf).filter((node) => !endpoints.some(({ nodeName }) => nodeName === node));
-  const byNode = announced !== undefined && blind !== undefined;
+  const isZoneless = entry.remedy === NODE_PORT.remedy && takers.every((node) => zoneOfNode(node) === '');
+  const byNode = blind !== undefined && (announced !== undefined || isZoneless);
   const where = byNode ? bare : empty;
   if (where.length === 0 || (announced === 'one' && !byNode)) return [];
+  const does = (entry.bare ?? 'drop it').replace('it', 'what enters');
   const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
-  const what = blind === undefined ? `no Node there ${kept}` : `Nodes there drop what enters${unless}`;
+  const what = blind === undefined ? `no Node there ${kept}` : `Nodes there ${does}`;
   const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
   const short = pinned ?? (empty.length > 0 && hasFew(facts) ? facts.workloads[0] : undefined);
   const why = short === undefined ? '' : ` ${placing(facts, short, empty).why}`;
@@ -184,7 +186,7 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const entry = entryOf(facts);
   if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
   if (entry.policy !== 'Local' && entry.isStranded) return [];
-  const isOpen = entry.unless !== undefined || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
+  const isOpen = entry.remedy === OTHER_ENTRY.remedy || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
   const pointer = (entry.policy === 'Local' && entry.reach ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
   const isOwn = stage === 'effective' && pointer !== '';

@@ -19,7 +19,7 @@ import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { hasUnknown, isOfAks } from './used.ts';
-import { sourceClusters } from './wanted.ts';
+import { elsewhere, sourceClusters } from './wanted.ts';
 
 /** Who writes them, and when they did. */
 const SHOW_SLICES = 'kubectl get {slices} -o yaml --show-managed-fields';
@@ -50,8 +50,6 @@ const labelNode: Fix = (facts) => {
   if (inOnePlace(nodes)) return [];
   const unlabelled = nodes.filter((node) => zoneOfNode(node) === '');
   if (unlabelled.length === 0) return [SHOW_SLICES];
-  const late = racedNodes({ readyNodes: unlabelled, routers: index.routers }).length > 0;
-  const zoneless = endpoints.some(({ zone }) => zone === '');
   const names = unlabelled.length > MOST_NODES ? ['<those of a zone>'] : unlabelled.map(nameOf).sort();
   const vain = unlabelled.length === nodes.length && facts.wish.mode === 'proportional';
   const older = [...Map.groupBy(unlabelled, (node) => zoneElsewhere(node).join('='))];
@@ -65,8 +63,8 @@ const labelNode: Fix = (facts) => {
   return [
     ...(vain ? [TAKE_OFF, askingNote(facts)?.line ?? []].flat() : []),
     ...(unlabelled.length === nodes.length && !isKnown ? [LABEL_KUBELET] : label),
-    ...(zoneless ? [WRITE_AGAIN] : []),
-    ...(late ? [RESTART_LATE] : []),
+    ...(endpoints.some(({ zone }) => zone === '') ? [WRITE_AGAIN] : []),
+    ...(racedNodes({ readyNodes: unlabelled, routers: index.routers }).length > 0 ? [RESTART_LATE] : []),
   ];
 };
 
@@ -167,6 +165,14 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
   return helm === 'cilium'
     ? CILIUM_TOPOLOGY_ON
     : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...CILIUM_TOPOLOGY_ON.slice(2)];
+};
+
+/** Of the mesh that decides for all clients, where one does, else of the Service. */
+const askWhoDecides: Fix = (facts) => {
+  const [, , only] = elsewhere(facts);
+  if (only === undefined || facts.wish.reason !== 'NotRequested') return ask(facts);
+  const isReverted = askingNote(facts)?.reverts === true;
+  return [...only.matchAll(/`(kubectl [^`]+)`/g)].map(([, own = '']) => (isReverted ? asAdvice(own) : own));
 };
 
 /** Every cause but those where nothing is wrong, and where nothing helps. Of a list that begins with steps all belong together; of another the first entry whose changes help, or that has none. */
@@ -271,7 +277,7 @@ const isFix = (fix: Step | Fix): fix is Fix => typeof fix === 'function';
 /** The steps whose changes help, all together; of several the first that are any. What would overload an endpoint is advice. */
 const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   // A wish of which nothing comes is asked in other words.
-  const found = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? ask : []));
+  const found = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? askWhoDecides : []));
   const fixes = typeof found === 'function' ? [found] : found;
   const tries = fixes.slice(0, 1).every(isFix) ? fixes.map((fix) => [fix]) : [fixes];
   let later: readonly Step[] = [];
@@ -316,7 +322,9 @@ const OF_PODS = /^(?:HintedForOtherZone|PodsNotSpread|SingleEndpoint|TooFewEndpo
 
 /** Whose the objects are, where no command is left that would say it. */
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
-  if (reason === 'NotRequested') return [askingNote(facts)?.line ?? []].flat();
+  const asking = askingNote(facts)?.line ?? '';
+  // The value was tried, and nothing came of it.
+  if (reason === 'NotRequested') return asking === '' || asking.includes('"Auto"') ? [] : [asking];
   if (!OF_PODS.test(reason)) return [];
   return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.line) ?? []);
 };

@@ -88,9 +88,8 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const none = own.length === 0 ? `no${label} EndpointSlice` : `no endpoint in its${label} EndpointSlices`;
   const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
   const joined = facts.bypasses.find(({ client }) => client === 'cilium-clustermesh');
-  const elsewhere = joined && `Other clusters may have endpoints: ${joined.decides}. ${joined.setting}.`;
-  const ofAuto = isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : undefined;
-  const remedy = elsewhere ?? ofAuto ?? unwritten;
+  const others = joined && `Other clusters may have endpoints: ${joined.decides}. ${joined.setting}.`;
+  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : unwritten);
   if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.`, remedy)];
   if (endpoints.length > 0) return [];
   const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
@@ -259,19 +258,20 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
   return signs.flatMap(([is, text]) => (is ? [text] : [])).join('');
 };
 
-/** Who goes around the cluster IP and is set otherwise, or keeps to zones already. */
-const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string] => {
-  const sure = bypasses.filter(
-    (each) => 'unsure' in each && !(each.unsure || each.possible || (each.byHints && each.setting === '')),
-  );
+/** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of a mesh that decides for all clients that are seen. */
+export const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string, only?: string] => {
+  const sure = bypasses
+    .filter((each) => 'unsure' in each)
+    .filter((each) => !(each.unsure || each.possible || (each.byHints && each.setting === '')));
   const past = sure.find((each) => !('asks' in each) && each.client !== 'kube-apiserver');
   const next = bypasses.find((each) => 'behind' in each);
-  if (past === undefined && next)
-    return [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `];
-  if (past === undefined) return ['', ''];
-  const { client, evidence, decides, setting } = past;
+  if (past === undefined)
+    return next ? [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `] : ['', ''];
+  const { client, evidence, decides, setting, all, byHints, keeps } = past;
   const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
-  return [says, `${setting && `For ${client}: ${setting}. `}For connections through the cluster IP: `];
+  const only = `For ${client}: ${setting || 'nothing, it keeps to zones'}.`;
+  if (all && !byHints && (keeps || setting !== '')) return [says, '', only];
+  return [says, `${setting && `${only} `}For connections through the cluster IP: `];
 };
 
 const refusedRequest = (facts: Facts): Cause => {
@@ -281,7 +281,7 @@ const refusedRequest = (facts: Facts): Cause => {
   const set =
     distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
   const remedy = field === undefined ? ask : set;
-  const [says, sets] = elsewhere(facts);
+  const [says, sets, only] = elsewhere(facts);
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
     const is = `${annotationKey(facts)} of Service ${name} is ${JSON.stringify(value)}`;
@@ -296,7 +296,7 @@ const refusedRequest = (facts: Facts): Cause => {
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
   const evidence = `${says}Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, `${sets}${remedy}`);
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${sets}${remedy}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);

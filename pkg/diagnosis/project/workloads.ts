@@ -47,6 +47,8 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
   return defined({
     mesh: isGrpc ? 'istio-grpc' : (consul ?? (found && (SIDECARS[nameIn(found)] ?? 'sidecar'))),
     meshImage: found && textIn(found, 'image'),
+    /** The ztunnel of its Node takes what it sends. */
+    ambient: annotations['ambient.istio.io/redirection'] === 'enabled' || undefined,
     /** Ports, or `from-to`, that its sidecar does not see. */
     leftPorts: left.length === 0 ? undefined : left,
   });
