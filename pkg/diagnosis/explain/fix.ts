@@ -167,13 +167,9 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
     : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...CILIUM_TOPOLOGY_ON.slice(2)];
 };
 
-/** Of the mesh that decides for all clients, where one does, else of the Service. */
-const askWhoDecides: Fix = (facts) => {
-  const [, , only] = elsewhere(facts);
-  if (only === undefined || facts.wish.reason !== 'NotRequested') return ask(facts);
-  const isReverted = askingNote(facts)?.reverts === true;
-  return [...only.matchAll(/`(kubectl [^`]+)`/g)].map(([, own = '']) => (isReverted ? asAdvice(own) : own));
-};
+/** Where a mesh decides for all clients its setting is advice, in the remedy: no object of it is tried here. */
+const askUnlessMesh: Fix = (facts) =>
+  facts.wish.reason === 'NotRequested' && elsewhere(facts)[2] !== undefined ? [] : ask(facts);
 
 /** Every cause but those where nothing is wrong, and where nothing helps. Of a list that begins with steps all belong together; of another the first entry whose changes help, or that has none. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>>> = {
@@ -277,7 +273,7 @@ const isFix = (fix: Step | Fix): fix is Fix => typeof fix === 'function';
 /** The steps whose changes help, all together; of several the first that are any. What would overload an endpoint is advice. */
 const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   // A wish of which nothing comes is asked in other words.
-  const found = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? askWhoDecides : []));
+  const found = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? askUnlessMesh : []));
   const fixes = typeof found === 'function' ? [found] : found;
   const tries = fixes.slice(0, 1).every(isFix) ? fixes.map((fix) => [fix]) : [fixes];
   let later: readonly Step[] = [];
