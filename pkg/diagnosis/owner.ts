@@ -8,7 +8,7 @@ import { atLeast } from '../routing/version.ts';
 import { listIn, pickTexts, textIn } from './project/fields.ts';
 
 /** What of an object says who owns it. */
-export type Marks = Pick<ObjectMeta, 'name' | 'labels' | 'annotations' | 'ownerReferences' | 'managedFields'>;
+export type Marks = Omit<ObjectMeta, 'uid' | 'resourceVersion'>;
 
 const HIGHLY_AVAILABLE = 'high-availability-config.resources.gardener.cloud/type';
 
@@ -113,18 +113,13 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   },
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
+  'pingcap.com': { service: 'spec.tidb.service.annotations (it has no trafficDistribution)' },
   'rabbitmq.com': {
     service: 'spec.override.service',
     replicas: 'spec.replicas',
     template: 'spec.override.statefulSet.spec.template',
   },
 };
-
-/** Groups of the API server's own controllers. */
-const BUILT_IN: ReadonlySet<string> = new Set(['', 'apps', 'batch', 'discovery.k8s.io', 'autoscaling']);
-
-/** First minor that serves `v1`, KEP-3962. */
-const MUTATING_POLICIES_SINCE = 36;
 
 const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) => {
   const { name = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
@@ -157,19 +152,32 @@ const chartValue = ({ labels, about, distribution, pointer }: Question): string 
 /** Gardener's webhook for high availability places its Pods, and what they talk to in their namespace, by zones of that namespace. */
 export const isPlacedByGardener = ({ labels }: Marks = {}): boolean => labels?.[HIGHLY_AVAILABLE] !== undefined;
 
+const IN_SEED = '`spec.settings.topologyAwareRouting.enabled: true` in the Seed';
+const IF_ZONAL = 'for Shoots with failure tolerance type zone';
+const IN_GARDEN = '`spec.runtimeCluster.settings.topologyAwareRouting.enabled: true` in the Garden';
+
+/** What has clients of a Service of Gardener keep to zones, by its namespace and name: docs/operations/topology_aware_routing.md there. */
+const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
+  [
+    /^kube-system\/kube-dns$/,
+    'Switch NodeLocalDNS on: `spec.systemComponents.nodeLocalDNS.enabled: true` in the Shoot. Its cache answers on the Node of the client; settings of Seed and Garden do not count in a Shoot.',
+  ],
+  [/^(?:garden\/gardener-)?extension-.*admission/, 'Set `service.topologyAwareRouting.enabled: true` of its chart.'],
+  [/^garden\/(?:virtual-garden-|gardener-(?:apiserver|admission-controller)$)/, `Set ${IN_GARDEN}.`],
+  [/^garden\//, `Set ${IN_SEED}, or ${IN_GARDEN} where gardener-operator made the Service.`],
+  [/^shoot-.*kube-apiserver$/, `Set ${IN_SEED}, ${IF_ZONAL}; with IstioTLSTermination its gateway does it.`],
+  [/^shoot-/, `Set ${IN_SEED}, ${IF_ZONAL}.`],
+];
+
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
 const byGardener: By = ({ annotations, labels, managers, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && isPlacedByGardener({ labels }))
-    return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
-  const manager = [...managers].find((name) => /^(?:gardenlet$|gardener-extension-)/.test(name));
+    return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (in a control plane a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
+  const manager = [...managers].find((name) => /^garden(?:let$|er-operator$|er-extension-)/.test(name));
   if (origin === undefined && manager === undefined) return undefined;
   const by = origin === undefined ? (manager ?? '') : `gardener-resource-manager, from ManagedResource ${origin},`;
-  const where =
-    about === 'service'
-      ? '. Routing by zone: topologyAwareRouting in the Seed, for Shoots with failure tolerance type zone, or in the Garden; of an admission component service.topologyAwareRouting.enabled of its chart; not for a kube-apiserver whose ingress gateway ends TLS (IstioTLSTermination), which prefers its zone itself'
-      : '';
-  return `${by} writes it back: change it where that is made${where}`;
+  return `${by} writes it back: change it where that is made`;
 };
 
 const byEks: By = ({ labels, annotations, managers, name, about }) => {
@@ -189,7 +197,7 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
 const byAddOnManager: By = ({ labels, version, about }) => {
   if (labels['kubernetes.azure.com/managedby'] === 'aks') return 'AKS owns it and writes it back';
   if (labels['addonmanager.kubernetes.io/mode'] !== 'Reconcile') return undefined;
-  const policy = atLeast(version, MUTATING_POLICIES_SINCE) ? 'a MutatingAdmissionPolicy or ' : '';
+  const policy = atLeast(version, 36) ? 'a MutatingAdmissionPolicy or ' : ''; // KEP-3962: v1 from 1.36 on
   return `the add-on manager rewrites it: use ${policy}a Kyverno rule on ${about === 'service' ? 'Services' : 'workloads'} instead (Kyverno has to be installed)`;
 };
 
@@ -206,7 +214,8 @@ const byOperator: By = ({ owner, labels, about }) => {
   if (version !== undefined && about !== 'replicas')
     return `OLM writes it back as ClusterServiceVersion ${version} says; of where Pods run it takes affinity, nodeSelector and tolerations from spec.config of the Subscription`;
   const group = owner?.apiVersion.includes('/') === true ? (owner.apiVersion.split('/')[0] ?? '') : '';
-  if (owner === undefined || BUILT_IN.has(group)) return undefined;
+  // Groups of the API server's own controllers.
+  if (owner === undefined || /^(?:|apps|batch|discovery\.k8s\.io|autoscaling)$/.test(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
   const field = Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1];
   return field?.[about] === undefined
@@ -239,19 +248,22 @@ const PASSERS_BY =
   /^(?:kube|before-first-apply|Mozilla|Go-http|node-fetch|okhttp|k9s|lens|unknown$|manager$|controller$|speaker$)|cloud-controller/;
 
 /** What the label or fields name, whatever it is: kOps, k0s, operators that set no ownerReferences. */
-const byWriter: By = ({ labels, managers, about }) => {
+const byWriter: By = ({ name, labels, managers, about }) => {
   const manager = labels['app.kubernetes.io/managed-by'] ?? '';
   const router = labels['ingresscontroller.operator.openshift.io/owning-ingresscontroller'];
   if (router !== undefined)
     return `OpenShift's ingress operator writes it back: IngressController ${router} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy)`;
+  // openshift/cluster-monitoring-operator#2035
+  if (manager === 'cluster-monitoring-operator' && about === 'template')
+    return `${manager} writes it back: ${name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())}.topologySpreadConstraints in config.yaml of ConfigMap openshift-monitoring/cluster-monitoring-config`;
   // envoyproxy/gateway api/v1alpha1/shared_types.go, KubernetesServiceSpec and KubernetesDeploymentSpec
   if (manager === 'envoy-gateway')
     return `Envoy Gateway writes it back: spec.provider.kubernetes.${about === 'service' ? 'envoyService (externalTrafficPolicy; patch for other fields)' : 'envoyDeployment (replicas, pod.topologySpreadConstraints; or envoyDaemonSet)'} of the EnvoyProxy that its Gateway (spec.infrastructure.parametersRef) or GatewayClass names`;
   if (!/^(?:|kubectl|kustomize.*)$/.test(manager))
     return `${manager} manages it, and probably writes it back: make the change there`;
-  const [writer, ...more] = [...managers].filter((name) => !PASSERS_BY.test(name));
+  const [writer, ...more] = [...managers].filter((one) => !PASSERS_BY.test(one));
   const who = writer === 'HashiCorp' ? 'Terraform' : writer;
-  return writer === undefined || more.length > 0 || [...managers].some((name) => name.startsWith('kubectl'))
+  return writer === undefined || more.length > 0 || [...managers].some((one) => one.startsWith('kubectl'))
     ? undefined
     : `${who} wrote it (managedFields), and may write it back: make the change there`;
 };
@@ -287,9 +299,11 @@ const OWNERS: readonly (readonly [by: By, reverts: boolean])[] = [
 /** For the person who would patch the object; undefined where nothing says that another one owns it. */
 export const ownerNote = (...asked: Parameters<typeof questionOf>) => {
   const question = questionOf(...asked);
-  const notes = OWNERS.map(([by, reverts]) => ({ text: by(question), reverts }));
-  const { text, reverts = false } = notes.find((note) => note.text !== undefined) ?? {};
-  return text === undefined ? undefined : { line: `# ${text}`, reverts };
+  const notes = OWNERS.map(([by, reverts]) => ({ by, text: by(question), reverts }));
+  const { by, text, reverts = false } = notes.find((note) => note.text !== undefined) ?? {};
+  const place = `${asked[0].namespace}/${question.name}`;
+  const [, way] = WAYS_OF_GARDENER.find(([of]) => by === byGardener && of.test(place)) ?? [];
+  return text === undefined ? undefined : { line: `# ${text}`, reverts, ...defined({ way }) };
 };
 
 export type OwnerNote = NonNullable<ReturnType<typeof ownerNote>>;

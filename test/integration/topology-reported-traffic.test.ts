@@ -545,6 +545,19 @@ const ROWS: readonly Row[] = [
     /1 endpoint of Service shop\/web on node-1 as much as 2 on node-0\. → Spread its Pods over Nodes/,
   ],
   [
+    'https://github.com/pingcap/tidb-operator/issues/686',
+    {
+      annotations: { [`${AWS}-type`]: 'nlb' },
+      spec: LOCAL,
+      nodes: ['a', 'a', 'b'],
+      endpoints: ['a:a', 'a:a:1', 'b:b'],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /among Nodes with one of its Pods/,
+    /1 endpoint of Service shop\/web in b as much as 2 in a\. → Run as many Pods in each zone, or .* on \(`/,
+  ],
+  [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1575',
     { spec: { ...LOCAL, type: 'NodePort' }, extra: [binding({})] },
     'Effective',

@@ -28,8 +28,6 @@ const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 const BY_REVISION =
   'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
 const RING = /ingester|store-gateway/;
-/** By it members of a ring find one another, and nothing else does. */
-const GOSSIP = /gossip|memberlist/;
 
 /** Without a headless Service too: all, all at such a port, or surely so. */
 type Always = true | 'surely' | RegExp;
@@ -44,7 +42,7 @@ const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Alway
   // spotahome/redis-operator#368
   [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
   [
-    /kafka|redpanda|cp-server|automq|^:9092$/,
+    /kafka|redpanda|cp-server|automq/,
     'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}',
     /^:909\d$/,
     'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack',
@@ -98,7 +96,6 @@ const isTwin = (...services: readonly Service[]): boolean => {
 /** The latter register endpoints of Services in Consul (hashicorp/consul-k8s#126). */
 const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
-const CONTROLS = /\/pilot:|linkerd\/controller:|\/kuma-cp:/;
 const INTERCEPTOR = '/http-add-on-interceptor:';
 
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
@@ -169,7 +166,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   return {
     near,
     /** Of them, what controls a mesh: its proxies connect to it by its cluster IP. */
-    controls: runners.filter(({ images }) => CONTROLS.test(images.join())),
+    controls: runners.filter(({ images }) => /\/pilot:|linkerd\/controller:|\/kuma-cp:/.test(images.join())),
     names: new Set(services.map(keyOfService)),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
@@ -211,14 +208,15 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const behindIt = own.filter((runner) => selects(service, runner));
   const isOther = (each: Service) => isTwin(service, each) || behindIt.some((runner) => selects(each, runner));
   const others = (headless.get(namespace) ?? []).filter(isOther);
-  const twins = others.filter((each) => RING.test(nameOf(service)) || !GOSSIP.test(nameOf(each)));
+  // By the latter members of a ring find one another, and nothing else does.
+  const twins = others.filter((each) => RING.test(nameOf(service)) || !/gossip|memberlist/.test(nameOf(each)));
   const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
   const twin = twins.find(callerOf) ?? twins[0];
   const object = `Service ${keyOfService(service)}`;
   const signs = [
     ...own.flatMap((each) => imagesOf(each).map((value) => ({ object: objectTitle(each), field: 'image', value }))),
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
-    ...(twin ? [twin, service] : []).map((each) => ({ object, field: 'metadata.name', value: nameOf(each) })),
+    ...[twin ?? service, service].map((each) => ({ object, field: 'metadata.name', value: nameOf(each) })),
   ];
   const [sign, setting, always, decides] = MEMBERS.find(([each]) => signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);

@@ -105,13 +105,13 @@ export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =
   ['NotRequested', 'HintsControllerGateOff', 'HintsGateOff'].includes(reason) && !atLeast(version, 21);
 
 /** Its `etcdcomponents` webhook denies all other users the update. */
-export const DRUID_NOTE =
+const DRUID_NOTE =
   '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
 
 /** Who would undo a change of how the Service asks, or of another field of its spec, and where to make it instead. */
 export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined => {
   const { service, version } = facts;
-  if (isMadeByDruid(service)) return { line: DRUID_NOTE, reverts: true };
+  if (isMadeByDruid(service)) return { line: DRUID_NOTE, reverts: true, way: '' };
   const { distribution, key } = settingsFor(facts);
   const annotation = (presentAnnotation(service.metadata?.annotations) ?? key).replaceAll('/', '~1');
   const field = changed === '' && distribution !== undefined ? 'trafficDistribution' : changed;

@@ -25,6 +25,8 @@ export interface Kind {
   readonly reach?: string;
   /** Under the policy Local: what has it share traffic alike among Pods. */
   readonly evenly?: string;
+  /** Under the policy Local: each zone gets the same share; what to do where their Pods are not as many. */
+  readonly zonal?: string;
   /** Name of its DaemonSet, which has to run where traffic is to enter. */
   readonly daemonSet?: RegExp;
   /** It leaves out Nodes that no load balancer is to use, though it announces; and what has it use them. */
@@ -183,6 +185,7 @@ const FAMILIES: readonly Family[] = [
     remedy: `It keeps to zones up to the Node. With target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) it sends to Pods in its zone, evenly and without a second hop. An address in a zone without Nodes, or with target type ip without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). Nodes of a zone that was added later get nothing until the Service changes (an annotation will do).`,
     reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
+    zonal: `Run as many Pods in each zone, or switch cross-zone load balancing on (${ON}).`,
     modes: {
       'cross-zone': {
         sets: '/metadata/annotations',

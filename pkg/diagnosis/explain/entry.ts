@@ -115,15 +115,18 @@ const isDropping = ({ slices, index }: Facts, node: Node): boolean => {
   return isLast && router === 'kube-proxy' && !isEnabled('ProxyTerminatingEndpoints', routing.version, routing.gates);
 };
 
-/** Under `externalTrafficPolicy: Local`: a Node with one Pod gets as much as one with several. */
-const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly }: Kind): Cause[] => {
-  const counts = [...countBy(endpoints, ({ nodeName }) => nodeName)].sort(([, a], [, b]) => a - b);
+/** Under `externalTrafficPolicy: Local`: a Node with one Pod gets as much as one with several, or a zone where each has its own Node. */
+const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly, zonal }: Kind): Cause[] => {
+  const isByZone = zonal !== undefined && countBy(endpoints, ({ nodeName }) => nodeName).size === endpoints.length;
+  const counts = [...countBy(endpoints, (own) => (isByZone ? own.zone : own.nodeName))].sort(([, a], [, b]) => a - b);
   const [few, many] = [counts[0], counts.at(-1)];
   if (announced === 'one' || !few || !many || many[1] < 2 * few[1]) return [];
-  const evidence = `With externalTrafficPolicy Local each Node with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} on ${few[0]} as much as ${many[1]} on ${many[0]}.`;
+  const at = isByZone ? 'in' : 'on';
+  const each = isByZone ? 'cross-zone load balancing off each zone' : 'externalTrafficPolicy Local each Node';
+  const evidence = `With ${each} with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} ${at} ${few[0]} as much as ${many[1]} ${at} ${many[0]}.`;
   const other = evenly === undefined ? '' : `, or have the load balancer ${evenly}`;
-  const remedy = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${other}.`;
-  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
+  const spread = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${other}.`;
+  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, isByZone ? zonal : spread)];
 };
 
 /** Where traffic from outside may enter no Node, and under `externalTrafficPolicy: Local` what of it finds no Pod. */
@@ -188,7 +191,8 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   if (entry.policy !== 'Local' && entry.isStranded) return [];
   const isOpen = entry.remedy === OTHER_ENTRY.remedy || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
-  const pointer = (entry.policy === 'Local' && entry.reach ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
+  const pointer =
+    (entry.policy === 'Local' && entry.announced ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
   const isOwn = stage === 'effective' && pointer !== '';
   const note = isOwn && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
   const say = (evidence: string, remedy: string) => [
@@ -204,7 +208,8 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   }
   if (entry.remedy === NODE_PORT.remedy) return [];
   const uneven = unevenEntry(facts, entry);
-  if (uneven.length > 0 || clientZones.length < 2) return uneven.map((each) => ({ ...each, stage }));
+  const hint = note && entry.zonal === uneven[0]?.remedy && { fix: [note.line] };
+  if (uneven.length > 0 || clientZones.length < 2) return uneven.map((each) => ({ ...each, stage, ...hint }));
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
   const isOnSeveral = !entry.isStranded && new Set(endpoints.map(({ nodeName }) => nodeName)).size > 1;
   const isSaid = (entry.announced !== undefined || type === 'NodePort') && isOnSeveral;

@@ -6,8 +6,7 @@ import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
-import { DRUID_NOTE, type Fix, NEAREST, annotate, ask, askingNote } from './ask.ts';
-import { isTooOld, settingsFor, useField } from './ask.ts';
+import { type Fix, NEAREST, annotate, ask, askingNote, isTooOld, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
@@ -334,7 +333,7 @@ export const fixOf = (reason: CauseReason, facts: Facts, tryOut: (changes: reado
   }));
   // Of what is denied nothing is left to do there.
   const isReverted = steps.some(({ note }) => note?.reverts === true);
-  const reverted = steps.filter(({ step, note }) => isReverted && isChange(step) && note?.line !== DRUID_NOTE);
+  const reverted = steps.filter(({ step, note }) => isReverted && isChange(step) && note?.way === undefined);
   const kept = steps.map(({ step }) => step).filter((step) => !isReverted || !isChange(step));
   const advised = steps.some(({ step }) => isChange(step)) ? [] : ownersFor(reason, facts);
   const notes = new Set([...steps.flatMap(({ note }) => note?.line ?? []), ...advised]);

@@ -1,5 +1,6 @@
 // Who carries too much where all hints are followed, by zones and by clients that are seen; and what keeps a client with one endpoint, in its
 // zone or not: affinity, a scheduler that hashes addresses, one connection for all requests.
+import { LABEL_CONSIDER } from '../../apis/names.ts';
 import { objectTitle } from '../../apis/values.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { worstOverload } from '../../upstream/index.ts';
@@ -81,7 +82,8 @@ const unevenCauses = (facts: Facts): Cause[] =>
     const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
     const { endpoints, clientZones } = facts;
     const own = endpoints.filter((endpoint) => endpoint.zone === zone).length;
-    if (load * count < MUCH_BY_CPU && endpoints.length < MUCH * own * clientZones.length) return [];
+    const isLittle = load * count < MUCH_BY_CPU || facts.service.metadata?.labels?.[LABEL_CONSIDER];
+    if (isLittle && endpoints.length < MUCH * own * clientZones.length) return [];
     const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
     const idle = idlePods(facts, [zone]);
     const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle?.text ?? ''}${waitingFor(facts).text}`;

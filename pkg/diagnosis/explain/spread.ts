@@ -214,7 +214,10 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
 /** Whose Pods they are, where no workload was seen. */
 const unseenMaker = ({ pods, snapshot: { workloads } }: Facts): string => {
   const makers = listed(pods.flatMap(({ madeBy }) => madeBy ?? []));
-  if (makers !== '') return ` ${makers} makes its Pods, and is not read here: it has to be changed there.`;
+  const place = makers.startsWith('StrimziPodSet')
+    ? '`rack` only prefers to spread them, constraints belong in `spec.template.pod` of the KafkaNodePool (or KafkaConnect), or `spec.kafka.template.pod` of the Kafka'
+    : 'it has to be changed there';
+  if (makers !== '') return ` ${makers} makes its Pods, and is not read here: ${place}.`;
   return workloads.kind === 'unknown'
     ? ` What spreads them could not be seen (${workloads.why}).`
     : ' What makes its Pods is not among these objects: it has to be changed there.';

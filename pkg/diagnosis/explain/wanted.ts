@@ -13,7 +13,7 @@ import { eventText, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance, hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
-import { presentAnnotation, settingsFor } from './ask.ts';
+import { askingNote, presentAnnotation, settingsFor } from './ask.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -183,8 +183,6 @@ export const kindCauses = (facts: Facts): Cause[] => {
   return causes;
 };
 
-const LIKE_AUTO = 2;
-
 /** What is probably meant by an annotation value that the control plane does not know. */
 const spellingHint = (value: string, planned: boolean): string => {
   if (value.startsWith(`${GROUP}/`)) {
@@ -192,7 +190,7 @@ const spellingHint = (value: string, planned: boolean): string => {
     return ` It names a strategy of this extension, but the strategy label is missing: is the ${who} running?`;
   }
   if (value.includes('/')) return ' It names a heuristic of another controller, which has to write the hints.';
-  const near = editDistance(value.trim().toLowerCase(), 'auto') <= LIKE_AUTO || value.toLowerCase().includes('auto');
+  const near = editDistance(value.trim().toLowerCase(), 'auto') <= 2 || value.toLowerCase().includes('auto');
   return near ? ' Only "Auto" and "auto" are recognised.' : '';
 };
 
@@ -296,7 +294,8 @@ const refusedRequest = (facts: Facts): Cause => {
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
   const evidence = `${says}Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${sets}${remedy}`);
+  const way = facts.bypasses.some(({ client }) => client === 'node-local-dns') ? undefined : askingNote(facts)?.way;
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${sets}${way ?? remedy}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);

@@ -131,6 +131,12 @@ describe('the owner of an object', () => {
       /^# gardener-resource-manager, from ManagedResource seed:shoot--a--b\/shoot-core-coredns, writes it back: /,
     ],
     [
+      "OpenShift's monitoring operator, of a template",
+      { ...labels({ 'app.kubernetes.io/managed-by': 'cluster-monitoring-operator' }), name: 'thanos-querier' },
+      / thanosQuerier\.topologySpreadConstraints in config\.yaml of ConfigMap /,
+      TEMPLATE,
+    ],
+    [
       "Gardener's webhook for high availability, of replicas",
       labels(HA),
       /zones and failure tolerance of the Shoot/,
@@ -149,6 +155,33 @@ describe('the owner of an object', () => {
           note?.line ?? '',
         ),
       );
+    });
+
+  // gardener/gardener#7729, #2528
+  const ways: readonly (readonly [namespace: string, name: string, manager: string, way: RegExp | undefined])[] = [
+    [
+      'garden',
+      'gardener-apiserver',
+      'gardener-operator',
+      /^Set `spec\.runtimeCluster\.settings\.\S+ true` in the Garden\.$/,
+    ],
+    ['garden', 'gardener-resource-manager', 'gardenlet', /in the Seed, or .* in the Garden where gardener-operator/],
+    ['garden', 'gardener-extension-admission-gcp', 'gardener-extension-gcp', /`service\.topologyAwareRouting\.enabled/],
+    ['shoot--a--b', 'kube-apiserver', 'gardenlet', /^Set `spec\.settings\..* in the Seed, .*IstioTLSTermination/],
+    [
+      'shoot--a--b',
+      'gardener-resource-manager',
+      'gardenlet',
+      /^Set `spec\.settings\..* in the Seed, for Shoots with \S+ tolerance type zone\.$/,
+    ],
+    ['kube-system', 'kube-dns', 'gardenlet', /`spec\.systemComponents\.nodeLocalDNS\.enabled: true` in the Shoot/],
+    ['kube-system', 'kube-dns', 'helm', undefined],
+  ];
+  for (const [namespace, name, manager, way] of ways)
+    it(`${manager} has routing by zone for ${namespace}/${name} ${way === undefined ? 'nowhere' : 'in one place'}`, () => {
+      const found = ownerNote({ ...managers(name, manager), namespace }, FIELD, V134)?.way;
+      if (way === undefined) expect(found).to.equal(undefined);
+      else expect(found).to.match(way);
     });
 
   it('is read from the object: the controller alone of its owners, each manager once', () => {
