@@ -113,6 +113,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   },
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
+  // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator
   'pingcap.com': { service: 'spec.tidb.service.annotations (it has no trafficDistribution)' },
   'rabbitmq.com': {
     service: 'spec.override.service',
