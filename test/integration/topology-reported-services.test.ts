@@ -1092,7 +1092,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /istio-ambient \(DaemonSet kube-system\/ztunnel\) goes around it$/,
-    /^\S.*kubectl annotate service web -n shop networking\.istio\.io\/traffic-distribution=PreferClose/,
+    /^\S.*kubectl annotate service web -n shop networking\.istio\.io\/traffic-distribution=PreferClose.*Clients outside of the mesh, of which none is seen/,
     /topology-mode=Auto/,
   ],
   [

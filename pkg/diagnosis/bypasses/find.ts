@@ -10,7 +10,7 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SERVICE_MARKS, SOCKETS } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
-import { NEW_FIELD, BY_ITSELF, asSet, hiddenBy, leaves, ofWaypoint, underLocal } from './settings.ts';
+import { NEW_FIELD, BY_ITSELF, asSet, hiddenBy, isCrossZone, leaves, ofWaypoint, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -197,12 +197,6 @@ const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: Bypas
   const evidence = { object: objectTitle(waypoint), field: 'metadata.name', value: waypoint.name };
   return [{ client: 'istio-waypoint', evidence, possible: true }];
 };
-
-/** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
-export const isCrossZone = ({ metadata, spec }: Service): boolean =>
-  Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>
-    /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.]\S*?enabled=true/is.test(`${spec?.loadBalancerClass} ${key}=${value}`),
-  );
 
 const byMarks = (service: Service, name: string): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {

@@ -170,10 +170,16 @@ export const hiddenBy = (service: Service, from: string, sidecars: readonly Entr
     return ['*', namespace].includes(at) && `${name}.${namespace}.svc.cluster.local`.endsWith(dns.replace('*', ''));
   });
   const sidecar = own ? objectTitle(own) : '';
-  const decides = `${sidecar} hides this Service: sidecars of ${from} pass what is for it on to the cluster IP, with no rule and no balancing of requests`;
+  const decides = `${sidecar} hides this Service: sidecars of ${from} pass what is for it on to the cluster IP (with outboundTrafficPolicy REGISTRY_ONLY they refuse it), with no rule and no balancing of requests`;
   const setting = `\`${namespace}/*\` among \`spec.egress[].hosts\` of ${sidecar}`;
   return isKnown === false ? { decides, setting } : undefined;
 };
+
+/** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
+export const isCrossZone = ({ metadata, spec }: Service): boolean =>
+  Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>
+    /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.]\S*?enabled=true/is.test(`${spec?.loadBalancerClass} ${key}=${value}`),
+  );
 
 /** Ports, or `from-to`, among which all of the Service are: its connections do not pass the sidecar. */
 export const leaves = ({ spec }: Service, ports: readonly string[] = []): boolean =>

@@ -1,7 +1,7 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
-import { isCrossZone } from '../bypasses/find.ts';
+import { isCrossZone } from '../bypasses/settings.ts';
 import { POOLS } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';

@@ -149,8 +149,8 @@ export const kindCauses = (facts: Facts): Cause[] => {
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const causes: Cause[] = [];
   const ofProgram = facts.bypasses.find((each) => 'known' in each);
-  const any = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
-  const members = ofProgram ? `No setting of it makes zones count; what its program has: ${ofProgram.setting}.` : any;
+  const usual = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
+  const members = ofProgram ? `No setting of it makes zones count; what its program has: ${ofProgram.setting}.` : usual;
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   // kubernetes/website#42748
@@ -267,9 +267,10 @@ export const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: st
     return next ? [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `] : ['', ''];
   const { client, evidence, decides, setting, all, byHints, keeps } = past;
   const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
-  const only = `For ${client}: ${setting || 'nothing, it keeps to zones'}.`;
-  if (all && !byHints && (keeps || setting !== '')) return [says, '', only];
-  return [says, `${setting && `${only} `}For connections through the cluster IP: `];
+  const ask = `For ${client}: ${setting || 'nothing, it keeps to zones'}.`;
+  if (all && !byHints && (keeps || setting !== ''))
+    return [says, '', `${ask} Clients outside of the mesh, of which none is seen, would take the cluster IP.`];
+  return [says, `${setting && `${ask} `}For connections through the cluster IP: `];
 };
 
 const refusedRequest = (facts: Facts): Cause => {
