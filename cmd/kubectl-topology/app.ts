@@ -37,10 +37,15 @@ const isExpected = (error: unknown): error is Error =>
   error instanceof InputError ||
   (error instanceof Error && OTHER_ERRORS.has(error.name));
 
+/** No name is longer; the rest is in the file, or with the server. */
+const MAX_LINE = 1_000;
+
+const shown = (line: string): string => (line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line);
+
 /** The message with those of its causes, as far as they say more. */
 const messageOf = (error: Error): string => {
   const cause = error.cause instanceof Error && error.cause.message !== '' ? `: ${error.cause.message}` : '';
-  return `error: ${error.message}${cause}`;
+  return `error: ${error.message}${cause}`.split('\n').map(shown).join('\n');
 };
 
 /** Says what went wrong inside the program, for a bug report, and that the question was not answered. */

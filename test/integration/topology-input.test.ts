@@ -126,6 +126,8 @@ describe('kubectl topology, its input', () => {
   }
 
   it('exit code 2 for a file that is not there and a folder without objects', async () => {
+    const long = await runTopology(['hints', '-f', 'x'.repeat(5_000)]);
+    expect(long.err.length, 'of a message that could be any length').to.be.below(1_100);
     const missing = await runTopology(['hints', '-f', folder.at('missing.yaml')]);
     expect([missing.code, missing.err]).to.deep.equal([
       2,

@@ -62,10 +62,13 @@ export const makerOf = (object: Fields): string | undefined => {
     : `${owner.kind} ${owner.name}`;
 };
 
+/** Scheduler's messages are shorter; others might be made to be slow to read. */
+const MOST_SAID = 4_096;
+
 /** What the scheduler has against each Node. */
 const unplacedOf = (object: Fields): string | undefined => {
   const own = listIn(object, 'status.conditions').find(({ reason }) => reason === 'Unschedulable');
-  return /available: (.+?)\.(?:\s|$)/.exec(textIn(own, 'message'))?.[1];
+  return /available: (.+?)\.(?:\s|$)/.exec(textIn(own, 'message').slice(0, MOST_SAID))?.[1];
 };
 
 /** A Pod as far as it shows where clients and endpoints run. */
