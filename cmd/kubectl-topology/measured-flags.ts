@@ -143,11 +143,10 @@ const openTraffic = async (flags: SourceFlags, io: Io, snapshot?: ClusterSnapsho
   if (prometheus !== undefined) return fromPrometheus(prometheus, flags);
   if (filename === undefined) return fromMeters(flags, io);
   const { traffic } = snapshot ?? (await load({ filename }, ['services'], io)).snapshot;
-  if (traffic === undefined) {
+  if (traffic === undefined)
     throw new UsageError(
       'the files hold no measured traffic: add what "traffic -o json" or "snapshot --measured" prints',
     );
-  }
   return { intervalMs: METER_INTERVAL_MS, next: () => Promise.resolve(traffic), close: () => Promise.resolve() };
 };
 

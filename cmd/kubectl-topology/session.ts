@@ -186,11 +186,10 @@ export const findService = ({ snapshot, namespace }: Loaded, text: string): Serv
   const found = sortedServices(snapshot, wanted.namespace).filter((service) => nameOf(service) === wanted.name);
   const [only, another] = found;
   if (only === undefined) throw missing(text, sortedServices(snapshot), wanted);
-  if (another !== undefined) {
+  if (another !== undefined)
     throw new UsageError(
       `more than one Service "${wanted.name}": ${found.map(keyOfService).join(', ')}; add --namespace`,
     );
-  }
   return only;
 };
 

@@ -159,9 +159,8 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   const hints = createHintControllers({ ...common, caches, planner, isHeld, isOwned });
   for (const [name, spec] of Object.entries(hints)) manager.controller(name, spec);
 
-  if (heartbeat.enabled ?? extensionClassesOf(modes).length > 0) {
+  if (heartbeat.enabled ?? extensionClassesOf(modes).length > 0)
     manager.whileLeading((leading) => runHeartbeat({ ...heartbeat, ...common, namespace: ownNamespace }, leading));
-  }
   logger.info('starting', { modes: Object.keys(modes), server: session.client.server });
   await manager.run(signal);
 };

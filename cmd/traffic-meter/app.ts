@@ -56,7 +56,6 @@ const open = async (flags: Flags, env: NodeJS.ProcessEnv): Promise<Opened> => {
   };
 };
 
-/** Counts until the signal aborts. */
 const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortSignal): Promise<void> => {
   const clock = systemClock;
   const now = (): number => clock.monotonic();

@@ -124,7 +124,6 @@ export const sumOf = (values: Iterable<number>): number => {
 export const tally = <K extends string>(names: readonly K[], all: readonly K[]): Record<K, number> =>
   Object.fromEntries(names.map((name) => [name, all.filter((own) => own === name).length])) as Record<K, number>;
 
-/** The sum of a figure of each item. */
 export const sumBy = <T>(items: readonly T[], of: (item: T) => number): number => sumOf(items.map(of));
 
 /** The message of an Error; anything else that was thrown as text. */

@@ -140,7 +140,6 @@ export const DAYS_PER_MONTH = 365 / 12;
 /** Shares of the traffic by client zone, then endpoint zone, as `trafficOf` of pkg/upstream gives them. */
 export type TrafficShares = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** The sum of matrices, each times its factor. */
 export const weightedSum = (parts: readonly (readonly [matrix: TrafficShares, factor: number])[]): TrafficShares => {
   const cells = new Map<string, Map<string, number>>();
   for (const [matrix, factor] of parts)

@@ -81,9 +81,8 @@ export const replicasToAdd = (
   const endpoints = new Map(load.endpoints);
   for (let count = 0; count <= MOST_REPLICAS; count += 1) {
     const next = { ...load, endpoints };
-    if (peakOf(next, weigh).load <= limit + ROUNDING) {
+    if (peakOf(next, weigh).load <= limit + ROUNDING)
       return Object.fromEntries([...added].sort(([a], [b]) => byText(a, b)));
-    }
     const zone = neediest(next, zones, weigh);
     if (zone === undefined) return null;
     endpoints.set(zone, (endpoints.get(zone) ?? 0) + 1);

@@ -64,7 +64,6 @@ interface Recorded {
 }
 
 export interface EvacuationMark {
-  /** By zone. */
   readonly evacuated: ReadonlyMap<string, Leaving>;
   /** Zones that every endpoint that stays serves, beside those that it serves anyway. In name order. */
   readonly alsoServe: readonly string[];
@@ -114,7 +113,6 @@ type HintedEndpoint = Placed & { readonly hints?: AnyHints };
 
 const addressOf = ({ addresses }: Placed): string => addresses[0] ?? '';
 
-/** Whether the endpoint gets no new connections under the mark. */
 export const isLeaving = (endpoint: Placed, { evacuated }: Pick<EvacuationMark, 'evacuated'>): boolean => {
   const leaving = evacuated.get(endpoint.zone ?? '');
   return leaving === 'all' || leaving?.has(addressOf(endpoint)) === true;

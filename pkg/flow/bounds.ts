@@ -31,7 +31,6 @@ const servedAt = (problem: Problem, zone: number, count: number, weight: Weight)
   return { all: open > 0 ? Infinity : paid * rate, others: others * rate, rate };
 };
 
-/** Least cost of a zone that is served by `count` endpoints. */
 export const zoneCostAt = (problem: Problem, zone: number, count: number): number =>
   servedAt(problem, zone, count, costOf).all;
 

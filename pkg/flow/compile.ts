@@ -51,9 +51,8 @@ const require = (holds: boolean, message: string): void => {
 };
 
 export const checkDemand = (demand: Demand): void => {
-  for (const [zone, cores] of Object.entries(demand)) {
+  for (const [zone, cores] of Object.entries(demand))
     require(Number.isFinite(cores) && cores >= 0, `demand of zone "${zone}" must be 0 or more, got ${cores}`);
-  }
 };
 
 export const checkEndpoints = (endpoints: readonly FlowEndpoint[]): void => {
@@ -93,7 +92,6 @@ export interface Compiled {
   readonly problem: Problem;
   /** Each counts as the largest: what bounds hold for. The same problem where no capacity was rounded. */
   readonly roomiest: Problem;
-  /** Names of the zones with clients, by index. */
   readonly zones: readonly string[];
   /** By class, in name order. */
   readonly members: readonly (readonly FlowEndpoint[])[];

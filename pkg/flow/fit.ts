@@ -142,12 +142,11 @@ const MAX_COMBINATIONS = 36;
 /** All combinations, or where they are too many: all shared, all released, and each step between for all zones alike. */
 const combine = (choices: readonly (readonly number[])[]): number[][] => {
   const size = choices.reduce((product, choice) => product * choice.length, 1);
-  if (size <= MAX_COMBINATIONS) {
+  if (size <= MAX_COMBINATIONS)
     return choices.reduce<number[][]>(
       (all, choice) => all.flatMap((head) => choice.map((count) => [...head, count])),
       [[]],
     );
-  }
   const longest = choices.reduce((most, choice) => Math.max(most, choice.length), 0);
   return Array.from({ length: longest }, (_, step) =>
     choices.map((choice) => choice[Math.min(step, choice.length - 1)] ?? 1),

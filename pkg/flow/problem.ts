@@ -39,7 +39,6 @@ export interface Problem {
   readonly cost: readonly (readonly number[])[];
   /** By zone with clients: classes, cheapest first, own zone before others. */
   readonly cheapest: readonly (readonly number[])[];
-  /** All endpoints. */
   readonly total: number;
   readonly minEndpoints: number;
   /** Shared by all steps of the search. */
@@ -117,9 +116,8 @@ const figuresOf = (problem: Problem, groups: readonly Group[]): Figures => {
     rates[zone] = rate;
     if (served > 0) continue;
     everywhere += rate;
-    for (let kind = 0; kind < classes.length; kind += 1) {
+    for (let kind = 0; kind < classes.length; kind += 1)
       paid += rate * (classes[kind]?.count ?? 0) * (cost[zone]?.[kind] ?? 0);
-    }
   }
   let overload = 0;
   for (const { kind, zones, count } of groups) {
@@ -148,7 +146,6 @@ export const compareFigures = (left: Figures, right: Figures): number => {
   return Math.abs(cost) > EPSILON ? cost : 0;
 };
 
-/** The best of them; the first of equals. */
 export const bestOf = (first: Solution, ...others: readonly (Solution | undefined)[]): Solution => {
   let best = first;
   for (const other of others) if (other !== undefined && compareFigures(other, best) < 0) best = other;

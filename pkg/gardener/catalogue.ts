@@ -202,9 +202,8 @@ export const decideLayerSeven = (evidence: LayerSevenEvidence): LayerSevenDecisi
   const by = (source: LayerSevenDecision['source'], active: boolean, message: string) => ({ active, source, message });
   const onOrOff = (active: boolean): string => (active ? 'on' : 'off');
   if (mtlsServicePresent) return by('mtlsService', true, `Service ${mtlsServiceName(serviceName)} exists`);
-  if (isIstioTlsTerminationDisabled(shootAnnotations)) {
+  if (isIstioTlsTerminationDisabled(shootAnnotations))
     return by('shootAnnotation', false, `the Shoot is annotated with ${ANNOTATION_DISABLE}`);
-  }
   const gate = 'feature gate IstioTLSTermination is';
   if (featureGate !== undefined) return by('featureGate', featureGate, `${gate} ${onOrOff(featureGate)}`);
   const version = versionIn(gardenerVersion);
@@ -212,9 +211,8 @@ export const decideLayerSeven = (evidence: LayerSevenEvidence): LayerSevenDecisi
     const byDefault = atLeast(version, GATE_DEFAULT_SINCE_MINOR);
     return by('gardenerVersion', byDefault, `${gate} ${onOrOff(byDefault)} by default in Gardener ${gardenerVersion}`);
   }
-  if (configured !== undefined) {
+  if (configured !== undefined)
     return by('configuration', configured, `the configuration sets L7 load balancing ${onOrOff(configured)}`);
-  }
   const message = `cannot determine whether ${serviceName} is behind L7 load balancing; set it in the configuration`;
   return by('undecidable', true, message);
 };

@@ -148,13 +148,11 @@ export interface ShootRoutingInput {
 
 /** Services of extensions in a seed: the Seed's setting and zones; no shoot, hence no high availability. */
 export const decideSeedExtensionRouting = (seed: ShootRoutingInput['seed']): RoutingDecision => {
-  if (seed === undefined || seed === null) {
+  if (seed === undefined || seed === null)
     return refuse('SourceMissing', 'no Seed is known: neither the garden, the configuration nor the Cluster has it');
-  }
   const name = subjectTitle('Seed', seed);
-  if (!seedTopologyAwareRoutingEnabled(seed)) {
+  if (!seedTopologyAwareRoutingEnabled(seed))
     return refuse('SettingDisabled', `${name}: ${SEED_FIELD} is not true`, { field: SEED_FIELD });
-  }
   const zones = assessZones(seed.spec?.provider?.zones);
   if (zones.kind === 'multi') return ENABLED;
   return refuse(zones.reason, `${name}: ${describeZones('spec.provider.zones', zones)}`, {
@@ -230,9 +228,8 @@ export const decideShootRouting = ({ seed, shoot }: ShootRoutingInput): RoutingD
 export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | null | undefined): RoutingDecision => {
   if (garden === undefined || garden === null) return refuse('SourceMissing', 'no Garden is known in this cluster');
   const name = subjectTitle('Garden', garden);
-  if (!gardenTopologyAwareRoutingEnabled(garden)) {
+  if (!gardenTopologyAwareRoutingEnabled(garden))
     return refuse('SettingDisabled', `${name}: ${GARDEN_FIELD} is not true`, { field: GARDEN_FIELD });
-  }
   const zones = assessZones(garden.spec?.runtimeCluster?.provider?.zones);
   const single = zones.kind === 'single' ? zones : undefined;
   const faults = [

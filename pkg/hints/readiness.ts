@@ -50,7 +50,6 @@ const waiting = (name: string): string => `${NOT_READY}${name}`;
 
 const named = (names: readonly string[]) => names.map((name) => ({ name }));
 
-/** Undefined for none. */
 export const hintsFor = (zones: readonly string[], nodes: readonly string[]): EndpointHints | undefined =>
   zones.length === 0 && nodes.length === 0
     ? undefined

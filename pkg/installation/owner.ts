@@ -23,7 +23,6 @@ const referenceTo = (resource: Resource, { metadata }: KubernetesObject): OwnerR
  */
 export const createInstallationOwner = (options: {
   client: Pick<Client, 'get' | 'patch'>;
-  /** Own namespace. */
   namespace: string;
   /** Our own ClusterRole, which goes with every way of uninstalling; undefined: there is none, the namespace is the owner. */
   clusterRole: string | undefined;

@@ -257,9 +257,8 @@ const unwanted = (one: Case) => {
     return restore(one, [], record, `is no longer in NodeGroup ${record.zone}, or that group has no topology`);
   if (isKubeEdges(node) && record.previous !== undefined) return kubeEdges(one, []);
   // The writer that removed the label would remove it again. The record stays: it alone knows what the zone was.
-  if (zone === undefined && record.previous !== undefined) {
+  if (zone === undefined && record.previous !== undefined)
     return takenAway(one, [], `label the Node by hand, or remove the annotation ${ANNOTATION_GROUP_ZONE}`);
-  }
   const message = `Node ${name}: ${field} is ${quote(zone)} by now, so there is nothing to revert`;
   return write(one, [], 'Released', { zone, record: undefined, message });
 };

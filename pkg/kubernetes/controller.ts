@@ -108,9 +108,8 @@ export const createController = (options: ControllerOptions) => {
       else stop.addEventListener('abort', onStop, { once: true });
       const workers = Promise.all(Array.from({ length: concurrency }, () => worker(stop)));
       await Promise.race([workers, aborted(stop)]);
-      if (!(await within(workers, STOP_GRACE_MS, clock))) {
+      if (!(await within(workers, STOP_GRACE_MS, clock)))
         logger.warn('stopped although reconciles ignored their abort signal', { items: [...active] });
-      }
     },
   };
 };

@@ -51,9 +51,8 @@ export const credentialsOf = (options: RequestOptions, own: Credentials['headers
     // Tokens from plug-ins may end in a newline, which HTTP would refuse.
     if (value !== undefined && value !== null) headers[name.toLowerCase()] = String(value).trim();
   }
-  if (typeof options.auth === 'string') {
+  if (typeof options.auth === 'string')
     headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
-  }
   return { headers, tls: Object.fromEntries(tls.filter(([, value]) => value !== undefined && value !== null)) };
 };
 

@@ -102,7 +102,6 @@ const createSpamFilter = (clock: Clock): ((event: EventInput) => boolean) => {
   };
 };
 
-/** Writes one event: creates it, or counts up the one that is known. */
 const createWriter = (options: EventRecorderOptions): ((pending: Pending, signal: AbortSignal) => Promise<void>) => {
   const { client, clock } = options;
   const known = createLru<Occurrences & { readonly name: string }>(REMEMBERED);

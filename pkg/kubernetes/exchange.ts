@@ -167,13 +167,11 @@ export const createExchange = (options: {
     }
   };
 
-  /** What a failure of `call` means, given why its deadline ended. */
   const failure = (error: unknown, call: Call, deadline: Deadline, signal?: AbortSignal): unknown => {
     if (signal?.aborted === true) return signal.reason;
     if (error instanceof ConnectionError || error instanceof ApiError) return error;
-    if (deadline.expired) {
+    if (deadline.expired)
       return new ConnectionError({ ...call, reason: 'Timeout', message: 'the deadline passed', cause: error });
-    }
     return new ConnectionError({ ...call, reason: reasonOf(error), message: describe(error), cause: error });
   };
 

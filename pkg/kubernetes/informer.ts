@@ -42,7 +42,6 @@ export interface InformerOptions<T extends KubernetesObject> extends StoreOption
   random: () => number;
   /** Objects per page of a list; default 500. */
   pageSize?: number;
-  /** Called when a list begins, for metrics. */
   onRelist?: (reason: RelistReason) => void;
   /** Called when a list or watch failed, for metrics; the informer recovers by itself. */
   onFailure?: (error: unknown) => void;
@@ -79,7 +78,6 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
   let running: Promise<void> | undefined;
   let relist: RelistReason | undefined;
   let version: string | undefined;
-  /** In a row. */
   let failures = 0;
   /** Watches in a row that ended without an event. */
   let silent = 0;

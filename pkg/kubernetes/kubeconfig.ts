@@ -95,9 +95,8 @@ const impersonation = (user: Entry): Credentials['headers'] => {
   };
   const groups = strings(user.fields['as-groups']);
   if (groups.length > 0) headers['impersonate-group'] = groups;
-  for (const [key, values] of Object.entries(record(user.fields['as-user-extra']))) {
+  for (const [key, values] of Object.entries(record(user.fields['as-user-extra'])))
     headers[`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`] = strings(values);
-  }
   return headers;
 };
 

@@ -46,14 +46,12 @@ type Lost = Extract<LeaderElectionResult, { kind: 'lost' }>;
 const JITTER = 1.2;
 
 const checkOptions = ({ leaseDurationMs, renewDeadlineMs, retryPeriodMs, identity }: LeaderElectionOptions): void => {
-  if (!(leaseDurationMs > renewDeadlineMs)) {
+  if (!(leaseDurationMs > renewDeadlineMs))
     throw new RangeError(`leaseDurationMs (${leaseDurationMs}) must be above renewDeadlineMs (${renewDeadlineMs})`);
-  }
-  if (!(renewDeadlineMs > retryPeriodMs * JITTER)) {
+  if (!(renewDeadlineMs > retryPeriodMs * JITTER))
     throw new RangeError(
       `renewDeadlineMs (${renewDeadlineMs}) must be above ${JITTER} × retryPeriodMs (${retryPeriodMs})`,
     );
-  }
   if (identity === '') throw new RangeError('identity must not be empty');
 };
 
@@ -181,7 +179,6 @@ export interface Fence {
 
 type Work = (signal: AbortSignal) => Promise<void>;
 
-/** A process that may lead. */
 export interface Candidate extends Pick<LeaderElectionOptions, 'client' | 'clock' | 'random' | 'logger' | 'identity'> {
   /** The Lease and its times; undefined: there is no election, and this process leads at once and for good. */
   election: Omit<LeaderElectionOptions, keyof Candidate | 'onStartedLeading'> | undefined;

@@ -100,7 +100,6 @@ export interface LeaseLockOptions {
 export type Attempt =
   /** This process holds the Lease; `sentAt` (monotonic) is before the write that made it so. */
   | { readonly kind: 'held'; readonly sentAt: number }
-  /** Another writer holds it. */
   | { readonly kind: 'other'; readonly holder: string }
   /** Another writer was faster: who holds it shows at the next try. */
   | { readonly kind: 'contended' };

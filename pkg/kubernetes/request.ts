@@ -36,9 +36,8 @@ export const withQuery = (path: string, query: Query): string => {
  */
 export const collectionPath = (resource: Resource, namespace?: string): string => {
   if (namespace === undefined) return `${rootOf(resource)}/${resource.plural}`;
-  if (!resource.namespaced) {
+  if (!resource.namespaced)
     throw new TypeError(`${resource.plural} is cluster-scoped, but namespace "${namespace}" was given`);
-  }
   if (namespace === '') throw new TypeError(`${resource.plural}: the namespace is empty`);
   return `${rootOf(resource)}/namespaces/${encodeURIComponent(namespace)}/${resource.plural}`;
 };
@@ -50,9 +49,8 @@ export const collectionPath = (resource: Resource, namespace?: string): string =
  */
 export const objectPath = (resource: Resource, { namespace, name }: ObjectRef, subresource?: string): string => {
   if (name === '') throw new TypeError(`${resource.plural}: the object has no name`);
-  if (resource.namespaced && namespace === undefined) {
+  if (resource.namespaced && namespace === undefined)
     throw new TypeError(`${resource.plural} "${name}": the namespace is missing`);
-  }
   const path = `${collectionPath(resource, resource.namespaced ? namespace : undefined)}/${encodeURIComponent(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 };
@@ -102,17 +100,15 @@ export const asObject = <T extends KubernetesObject>(
   if (!isFields(value) || value['kind'] !== kind) throw invalidAnswer(request, `the answer is no ${kind}`);
   if (NAMELESS.has(kind)) return value as T;
   const answered = nameIn(value);
-  if (typeof answered !== 'string' || answered === '' || (name !== undefined && answered !== name)) {
+  if (typeof answered !== 'string' || answered === '' || (name !== undefined && answered !== name))
     throw invalidAnswer(request, `the answer is another ${kind} than the one that was asked for`);
-  }
   return value as T;
 };
 
 /** Items come without apiVersion and kind, events of a watch with them; caches want one shape. */
 const asItem = <T extends KubernetesObject>(item: unknown, resource: Resource, request: RequestIdentity): T => {
-  if (!isFields(item) || typeof nameIn(item) !== 'string' || nameIn(item) === '') {
+  if (!isFields(item) || typeof nameIn(item) !== 'string' || nameIn(item) === '')
     throw invalidAnswer(request, `the ${resource.kind}List has an item without a name`);
-  }
   const object = item as T;
   object.apiVersion ??= apiVersionOf(resource);
   object.kind ??= resource.kind;
@@ -140,9 +136,8 @@ export const asList = <T extends KubernetesObject>(
   // Go encodes an empty list of some aggregated servers as null.
   const items = value['items'] === null ? [] : value['items'];
   if (!isFields(metadata) || !Array.isArray(items)) throw invalidAnswer(request, `the ${kind} has no items`);
-  if (!stringOrAbsent(metadata['resourceVersion']) || !stringOrAbsent(metadata['continue'])) {
+  if (!stringOrAbsent(metadata['resourceVersion']) || !stringOrAbsent(metadata['continue']))
     throw invalidAnswer(request, `the ${kind} has metadata that is no text`);
-  }
   return { ...value, metadata, items: items.map((item) => asItem<T>(item, resource, request)) };
 };
 

@@ -100,7 +100,6 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
   return {
     get: (ref: ObjectRef): T | undefined => objects.get(storeKeyOf(ref)),
     list: (): T[] => [...objects.values()],
-    /** Objects for which the indexer `name` returned `value`. */
     byIndex(name: string, value: string): T[] {
       const index = indexes.get(name);
       if (index === undefined) throw new TypeError(`no index "${name}"; there are: ${[...indexes.keys()].join(', ')}`);

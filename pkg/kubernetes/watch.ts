@@ -143,9 +143,8 @@ export const readEvents = async function* <T extends KubernetesObject>(
     }
   }
   signal.throwIfAborted();
-  if (splitter.pendingBytes > 0) {
+  if (splitter.pendingBytes > 0)
     throw new ConnectionError({ ...request, reason: 'Cut', message: 'the watch ended inside an event' });
-  }
 };
 
 const MIN_TIMEOUT_SECONDS = 300;

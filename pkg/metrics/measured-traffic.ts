@@ -17,7 +17,6 @@ export const METER_SELECTOR = `app.kubernetes.io/component=${TRAFFIC_METER}`;
 /** Its port, as the Pod names it. */
 const PORT_NAME = 'metrics';
 
-/** A Pod as far as a meter is found by it. */
 interface MeterPod extends KubernetesObject {
   readonly spec?: {
     readonly nodeName?: string;
@@ -27,7 +26,6 @@ interface MeterPod extends KubernetesObject {
   };
 }
 
-/** How a Pod's port is reached. */
 const wayTo = ({ metadata = {}, spec }: MeterPod) => {
   const port = spec?.containers?.flatMap(({ ports = [] }) => ports).find(({ name }) => name === PORT_NAME);
   if (port === undefined) return undefined;

@@ -92,9 +92,8 @@ export const reasonOfStatus = (status: number): LoadFailure => {
 
 /** The LoadError of an answer that is no success; only Prometheus' own words are quoted. */
 export const failureOf = (status: number, body: string): LoadError => {
-  if (status >= 300 && status < 400) {
+  if (status >= 300 && status < 400)
     return new LoadError('BadAnswer', `status ${status}: redirects are not followed, the url has to be the last one`);
-  }
   const answer = parseJson(body);
   const own = isFields(answer) && answer['status'] === 'error' ? answer : {};
   const type = typeof own['errorType'] === 'string' ? BY_ERROR_TYPE[own['errorType']] : undefined;
@@ -141,16 +140,13 @@ const resultOf = (body: string): { answer: Fields; result: readonly unknown[] } 
   if (!isFields(answer)) throw new LoadError('BadAnswer', `the answer (${body.length} characters) is no JSON object`);
   if (answer['status'] === 'error') throw failureOf(200, body);
   const { data } = answer;
-  if (answer['status'] !== 'success' || !isFields(data)) {
+  if (answer['status'] !== 'success' || !isFields(data))
     throw new LoadError('BadAnswer', 'the answer is not from a Prometheus: no status or no data');
-  }
   const { resultType, result } = data;
-  if (resultType === 'scalar' || resultType === 'matrix' || resultType === 'string') {
+  if (resultType === 'scalar' || resultType === 'matrix' || resultType === 'string')
     throw new LoadError('BadQuery', `the query yields a ${resultType}; an instant vector is needed`);
-  }
-  if (resultType !== 'vector' || !Array.isArray(result)) {
+  if (resultType !== 'vector' || !Array.isArray(result))
     throw new LoadError('BadAnswer', 'the answer is not from a Prometheus: no vector');
-  }
   return { answer, result };
 };
 

@@ -35,9 +35,8 @@ const sampleKeyOf = (row: VectorRow, kind: Kind): string | undefined => {
 /** Samples with a Pod's name are of Pods, whatever other labels they have. */
 const kindOf = (rows: readonly VectorRow[]): Kind => {
   const pairs = rows.some((row) => row.pod === undefined && sampleKeyOf(row, 'zone-pairs') !== undefined);
-  if (pairs && rows.some(({ pod }) => pod !== undefined)) {
+  if (pairs && rows.some(({ pod }) => pod !== undefined))
     throw new LoadError('BadQuery', 'the query yields samples of Pods and of pairs of zones; one of the two is needed');
-  }
   return pairs ? 'zone-pairs' : 'pods';
 };
 

@@ -183,7 +183,6 @@ const reasonOf = (error: unknown): LoadFailure => {
   return 'BadAnswer';
 };
 
-/** The LoadError of a list that failed. */
 const apiFailure = (error: unknown): LoadError => {
   if (error instanceof LoadError) return error;
   const reason = reasonOf(error);

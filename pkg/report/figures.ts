@@ -40,7 +40,6 @@ export const bytesText = (bytes: number): string => {
   return `${threeDigits(bytes / KILO ** power)} ${UNITS[power] ?? ''}`;
 };
 
-/** Bytes a second. */
 export const rateText = (bytes: number): string => `${bytesText(bytes)}/s`;
 
 const CENTS = 2;

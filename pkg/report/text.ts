@@ -77,7 +77,6 @@ export const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone
 /** Every line that is not empty after `indent`. */
 export const indented = (text: string, indent: string): string => text.replaceAll(/^(?=.)/gm, indent);
 
-/** A column of a table: its title, and the cell of a row. */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => string];
 
 export const tableOf = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string =>
@@ -127,5 +126,4 @@ export type Screen = ReturnType<typeof screenFor>;
 /** Two spaces of indentation and a final line break, keys in the order they were given. */
 export const renderJson = (value: unknown): string => `${escapeUnsafe(JSON.stringify(value, null, 2))}\n`;
 
-/** One line. */
 export const renderJsonLine = (value: unknown): string => `${escapeUnsafe(JSON.stringify(value))}\n`;

@@ -227,9 +227,8 @@ export const planSlots = (options: SlotPlanOptions): SettingsPlan => {
   // Compared as records, so that another order of keys in the text is no reason to write; a text without content goes.
   const before = malformed ? text : (formatApplied(record) ?? text);
   const after = formatApplied(nextRecord(record, decisions));
-  if (before !== after) {
+  if (before !== after)
     writes.push([['metadata', 'annotations', ANNOTATION_APPLIED], { field: APPLIED_FIELD, before: text, after }]);
-  }
   if (writes.length === 0) return { kind: 'unchanged', foreign };
   return { kind: 'patch', patch: mergePatch(writes), changes: writes.map(([, change]) => change), foreign };
 };
@@ -247,11 +246,10 @@ export const planSlots = (options: SlotPlanOptions): SettingsPlan => {
  * @throws RangeError if `want` names a label or annotation that is no routing setting: it could not be reverted.
  */
 export const planSettings = ({ object, want, mixedKubelets = false }: PlanOptions): SettingsPlan => {
-  if (want !== undefined && !isCovered(want)) {
+  if (want !== undefined && !isCovered(want))
     throw new RangeError(
       `not routing settings: ${JSON.stringify(want)}; take them from routingSettings or strategySettings`,
     );
-  }
   const settings = want !== undefined && mixedKubelets ? withOldProxies(want) : want;
   return planSlots({ object, want: settings, slots: SLOTS });
 };

@@ -239,9 +239,8 @@ export const resolveModeClash = (decisions: readonly SlotDecision[]): readonly S
   if (hints?.next === undefined || mode?.next === undefined || hints.next === mode.next) return decisions;
   const replaced = (...changed: readonly SlotDecision[]): SlotDecision[] =>
     decisions.map((decided) => changed.find(({ slot }) => slot === decided.slot) ?? decided);
-  if (mode.claim !== undefined) {
+  if (mode.claim !== undefined)
     return replaced({ ...mode, next: undefined, claim: undefined }, { ...hints, foreign: true });
-  }
   const isRestored = ({ current, next, claim }: SlotDecision): boolean => claim === undefined && next !== current;
   if (isRestored(hints)) return replaced({ ...hints, next: undefined });
   return isRestored(mode) ? replaced({ ...mode, next: undefined }) : decisions;

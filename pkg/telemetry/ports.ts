@@ -142,7 +142,6 @@ const serve = async (options: HttpServerOptions, routes: Routes) => {
   };
 };
 
-/** A check that throws is a check that fails. */
 const runCheck = (check: HealthCheck): string | undefined => {
   try {
     return check.check();

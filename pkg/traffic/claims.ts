@@ -54,7 +54,6 @@ export const createShares = <T>(
       return true;
     },
     remove,
-    /** Removes the oldest entry of a namespace. */
     removeOldest(namespace: string): void {
       for (const oldest of namespaces.get(namespace) ?? []) return remove(oldest);
     },

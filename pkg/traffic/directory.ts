@@ -278,7 +278,6 @@ export const createDirectory = (now: () => number = () => 0) => {
       }
       return undefined;
     },
-    /** All endpoints of a Service, with their addresses. */
     endpointsOf: (service: string): (readonly [address: string, Endpoint])[] =>
       [...(groups.get(service)?.slices ?? [])].flatMap((name) =>
         endpoints.keysOf(name).flatMap((address) => {
@@ -296,7 +295,6 @@ export const createDirectory = (now: () => number = () => 0) => {
     isNode: (address: string): boolean =>
       (nodeAddresses.first(address) ?? nodeAddresses.departed(address)) !== undefined,
     hasService: (name: string): boolean => names.has(name),
-    /** Whether a Node is in it. */
     isZone: (name: string): boolean => [...nodes.values()].some(({ zone }) => zone === name),
     get nodes() {
       return nodes.size;

@@ -2,14 +2,12 @@
 import { byText, firstFew, sumBy } from '../apis/values.ts';
 import { OUTCOMES, type Outcome } from './hints.ts';
 
-/** Connections by outcome. */
 export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
 /** By Service (`namespace/name`). */
 export type ServiceCounts = ReadonlyMap<string, OutcomeCounts>;
 /** By Node. */
 export type NodeCounts = ReadonlyMap<string, OutcomeCounts>;
 
-/** Reasons of the condition. */
 export type ProofReason =
   'Honored' | 'HintsIgnored' | 'HintsIncomplete' | 'EndpointMisplaced' | 'ProxyBypassed' | 'NoHints' | 'NoTraffic';
 

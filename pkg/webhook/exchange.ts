@@ -100,9 +100,7 @@ export const createReviewExchange = (route: AdmissionRoute, takeTurn: TakeTurn, 
       return unserved(request.uid, 'InternalError', 'the webhook failed, see its log', error);
     }
     if (decision.kind === 'unserved') return unserved(request.uid, decision.reason, decision.message);
-    if (decision.kind === 'unchanged') {
-      return { status: 200, text: allowedText(request.uid), outcome: 'unchanged' };
-    }
+    if (decision.kind === 'unchanged') return { status: 200, text: allowedText(request.uid), outcome: 'unchanged' };
     const { namespace, name, operation } = request;
     logger.info('admission patch returned', { namespace, name, operation, operations: decision.operations });
     return { status: 200, text: patchedText(request.uid, decision.patch), outcome: 'patched' };
@@ -140,9 +138,8 @@ export const createReviewExchange = (route: AdmissionRoute, takeTurn: TakeTurn, 
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     const started = monotonic();
-    if (!isJson(request.headers['content-type'])) {
+    if (!isJson(request.headers['content-type']))
       return finish(response, rejected(415, `the content type must be ${CONTENT_TYPE}`), started);
-    }
     if (!budget.enter())
       return finish(response, rejected(503, 'too many requests are in flight, try again', 'busy'), started);
     readBody(request, { budget, buffers, takeTurn, timeoutMs }, (body) => {

@@ -15,7 +15,6 @@ export type AdmissionDecision =
       readonly kind: 'patch';
       /** JSON text of a JSON Patch (RFC 6902) that applies to the request's object. */
       readonly patch: string;
-      /** Number of operations in it, for the log. */
       readonly operations: number;
     }
   | {
@@ -87,15 +86,13 @@ const problemOf = (
   request: Fields,
   kinds: readonly GroupVersionKind[],
 ): [UnservedReason, string] | undefined => {
-  if (review['apiVersion'] !== REVIEW_API_VERSION || review['kind'] !== REVIEW_KIND) {
+  if (review['apiVersion'] !== REVIEW_API_VERSION || review['kind'] !== REVIEW_KIND)
     return ['WrongReview', `not an ${REVIEW_KIND} of ${REVIEW_API_VERSION}`];
-  }
   if (typeof request['uid'] !== 'string' || request['uid'] === '')
     return ['HostileFields', 'request.uid is not a string'];
   if (!isKindOf(request['kind'], kinds)) return ['WrongKind', `request.kind is not ${namesOf(kinds)}`];
-  if (request['operation'] !== 'CREATE' && request['operation'] !== 'UPDATE') {
+  if (request['operation'] !== 'CREATE' && request['operation'] !== 'UPDATE')
     return ['WrongOperation', 'request.operation is neither CREATE nor UPDATE'];
-  }
   if (!isFields(request['object'])) return ['NoObject', 'request.object is not an object'];
   const userInfo = request['userInfo'] ?? {};
   if (!isFields(userInfo)) return ['HostileFields', 'request.userInfo is not an object'];

@@ -73,7 +73,6 @@ const MAX_PART = 1024 * 1024;
 
 interface Part {
   readonly text: string;
-  /** Lines before it. */
   readonly line: number;
 }
 

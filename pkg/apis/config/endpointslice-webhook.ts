@@ -101,7 +101,6 @@ const schema = Type.Object({
   log: LOG_SCHEMA,
 });
 
-/** EndpointSliceWebhookConfiguration after defaulting. */
 export type EndpointSliceWebhookConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
 /** What `loadConfiguration` needs to read the endpointslice-webhook's file. */

@@ -57,7 +57,6 @@ const schema = Type.Object({
   log: LOG_SCHEMA,
 });
 
-/** FlowControllerConfiguration after defaulting. */
 export type FlowControllerConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
 /** What `loadConfiguration` needs to read the flow-controller's file. */

@@ -228,9 +228,8 @@ const valueOf = ({ file, document }: Source): unknown => {
 };
 
 const checkHeader = <T>(kind: ConfigKind<T>, value: unknown, source: Source): void => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ConfigError(source.file, [{ line: 1, column: 1, field: '', message: 'must be a YAML mapping.' }]);
-  }
   const problems = (['apiVersion', 'kind'] as const).flatMap((field): ConfigProblem[] => {
     const wanted = field === 'kind' ? kind.kind : (kind.apiVersion ?? CONFIG_API_VERSION);
     const given: unknown = Reflect.get(value, field);

@@ -20,19 +20,16 @@ export const namespaceList = (description: string) =>
     description,
   });
 
-/** Fields of a listening port with its default. */
 export const endpointFields = (port: number) => ({
   bindAddress: text('Address to listen on; `::` accepts both address families.', { default: '::' }),
   port: whole(0, 65_535, 'TCP port; 0 picks a free one and prints it.', port),
 });
 
-/** Schema of a listening port with its default. */
 export const endpointSchema = (port: number) => block('A listening port, plain HTTP.', endpointFields(port));
 
 /** A listening port. */
 export type EndpointConfiguration = Type.Static<ReturnType<typeof endpointSchema>>;
 
-/** Schema of the log block. */
 export const LOG_SCHEMA = block('Log lines, on standard error.', {
   level: oneOf(['debug', 'info', 'warn', 'error'], {
     default: 'info',
@@ -46,7 +43,6 @@ export type LogConfiguration = Type.Static<typeof LOG_SCHEMA>;
 /** Schema of a duration, one second to an hour. */
 export const seconds = (value: number, description: string) => whole(1, 3_600, description, value);
 
-/** Schema of leader election; `name` is the command's own. */
 export const leaderElectionSchema = (name: string) =>
   block('One of several replicas is active at a time; the Lease decides which.', {
     enabled: flag('False runs without a Lease: only for a single replica.', true),

@@ -139,7 +139,6 @@ const schema = Type.Object({
   log: LOG_SCHEMA,
 });
 
-/** SettingsReconcilerConfiguration after defaulting. */
 export type SettingsReconcilerConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
 /** What `loadConfiguration` needs to read the settings-reconciler's file. */

@@ -102,9 +102,8 @@ export const assessEffectiveness = (input: AssessInput): Effectiveness => {
     const message = `Pending: owner; Service ${name} lacks the annotation that kube-proxies older than 1.31 need, and only etcd-druid may write it: it does when the owner of the Etcd reconciles it`;
     return ineffective('Pending', message);
   }
-  if (service.spec?.clusterIP === 'None') {
+  if (service.spec?.clusterIP === 'None')
     return ineffective('Headless', `Service ${name} is headless: clients choose among all addresses themselves`);
-  }
   const families = Map.groupBy(slices, ({ addressType = 'IPv4' }) => addressType);
   if (families.size === 0) return ineffective('NoReadyEndpoints', `Service ${name} has no EndpointSlice`);
   for (const [family, own] of families) {

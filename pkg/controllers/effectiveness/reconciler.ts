@@ -9,7 +9,6 @@ import { assessEffectiveness, followFigures } from './assess.ts';
 import type { Effectiveness, KnownFigures, ServiceFigures } from './assess.ts';
 
 export interface EffectivenessOptions {
-  /** Which settings are on, by namespace. */
   readonly enabled: Pick<Table<EnabledSettings>, 'get'>;
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, service: string): readonly EndpointSlice[];

@@ -118,7 +118,6 @@ const INDEX_NODE = 'node';
 /** `namespace/name` of the Service of a slice. */
 export const flowKeyOf = ({ metadata, service }: FlowSlice): string => `${metadata?.namespace ?? ''}/${service}`;
 
-/** The slices of a Service, by `namespace/name`. */
 export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>
   cache
     .byIndex(INDEX_SERVICE, service)

@@ -11,7 +11,6 @@ export interface LoadReaderOptions {
   /** By name; the first one is the default. */
   sources: ReadonlyMap<string, LoadSource>;
   clock: Clock;
-  /** Ends all readings. */
   lifetime: AbortSignal;
   /** Called after each reading with what came of it. */
   onRead?(source: string, outcome: string, durationMs: number): void;
@@ -21,7 +20,6 @@ export interface LoadReaderOptions {
 
 export interface KnownLoad {
   readonly source: string;
-  /** Of the last reading that succeeded. */
   readonly load: Load | undefined;
   /** Of the last reading. */
   readonly problem: Problem | undefined;

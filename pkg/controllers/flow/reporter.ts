@@ -28,7 +28,6 @@ export interface FlowReporterOptions {
   available(): boolean;
   events: Pick<EventRecorder, 'record'>;
   counters: Pick<FlowCounters, 'changed'>;
-  /** Whether the data planes follow hints of a Service. */
   following(service: Service): Following;
   /** Whether measured connections to a Service go where hints say; undefined where nothing is measured. */
   readonly honored?: ((key: string) => Finding | undefined) | undefined;

@@ -83,7 +83,6 @@ export interface ResyncOptions {
   /** Slices as cached, of the namespaces that are served. */
   slices(): readonly EndpointSlice[];
   clock: Clock;
-  /** Resyncs a second. */
   writesPerSecond: number;
   /** First pause after a resync that brought no hints, milliseconds; doubled up to an hour. */
   backoffMs: number;

@@ -214,7 +214,6 @@ const LIVE_SEED_PATIENCE_MS = 30_000;
 const INDEX_NAMESPACE = 'namespace';
 const INDEX_SERVICE = 'service';
 
-/** Objects by namespace, where the cache has them indexed. */
 export const inNamespace = <T extends KubernetesObject>(cache: Cache<T> | undefined, namespace: string): T[] =>
   cache?.byIndex(INDEX_NAMESPACE, namespace) ?? [];
 

@@ -167,7 +167,6 @@ export const showSettings = (metrics: Metrics, known: Reporter['known']): void =
   });
 };
 
-/** Counts what is written, by cause. */
 export const createWriteCounter = (metrics: Metrics): ((cause: WriteCause) => void) => {
   const writes = metrics.counter({
     name: 'settings_writes_total',

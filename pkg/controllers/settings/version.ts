@@ -55,11 +55,10 @@ export const followVersion = (options: {
   const enter = (next: VersionState): void => {
     const before = state.current;
     const { current, candidate } = next;
-    if (candidate !== undefined && state.candidate === undefined) {
+    if (candidate !== undefined && state.candidate === undefined)
       logger.info('API server answers a newer version, waiting until it is stable', {
         version: formatVersion(candidate.version),
       });
-    }
     state = next;
     if (current === undefined || (before !== undefined && compareVersions(before, current) === 0)) return;
     const version = formatVersion(current);

@@ -171,7 +171,6 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
     given: { count: sumBy(given, ({ hinted }) => hinted), of: sumBy(given, ({ ready }) => ready) },
     /** Ready Nodes whose proxy keeps to the hints. */
     used: keptNodes(facts),
-    /** Client zones that keep their traffic. */
     effective: { count: clientZones.length - unserved.length, of: clientZones.length },
     /** Ready ones, of the first family. */
     endpoints: endpoints.length,

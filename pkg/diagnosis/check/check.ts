@@ -219,9 +219,8 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
   const report = (object: Named, all: readonly Said[]): void => {
     const place = placeOf?.(findingKeyOf(object));
     const { kind, namespace, name } = object;
-    for (const one of all) {
+    for (const one of all)
       findings.push({ ...one, kind, namespace, name, remedy: remedyOn(one.reason, options), ...defined({ place }) });
-    }
   };
   for (const workload of workloads) report(workload, spreadRules(workload));
   for (const service of services) {

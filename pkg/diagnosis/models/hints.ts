@@ -118,7 +118,6 @@ const hintsByZone = ({ shares, zones }: FinalHints, endpoints: readonly ReturnTy
   return Object.fromEntries(rows);
 };
 
-/** One Service and address family. */
 const reportOf = (service: Service, family: FinalHints) => {
   const endpoints = family.slices
     .flatMap((slice) => slice.endpoints ?? [])

@@ -20,7 +20,6 @@ interface RoutesInput {
   /** The Service's slices, of any family. */
   readonly slices: readonly EndpointSlice[];
   readonly nodes: readonly Node[];
-  /** Who routes on a Node, and by which version. */
   readonly routing: (node: Node) => NodeRouting;
   /** Name of one port; default: all. */
   readonly port?: string;

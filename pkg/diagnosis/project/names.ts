@@ -59,7 +59,6 @@ export const namesIn = (podSpec: Fields) => {
   return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors) };
 };
 
-/** ConfigMaps that its containers read. */
 export const configMapsIn = (podSpec: Fields): string[] => {
   const volumes = listIn(podSpec, 'volumes').flatMap((volume) => [volume, ...listIn(volume, 'projected.sources')]);
   const inside = listIn(podSpec, 'containers').flatMap((container) => [

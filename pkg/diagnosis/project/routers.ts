@@ -24,7 +24,6 @@ const OF_SLICES = { apiGroups: 'discovery.k8s.io', resources: 'endpointslices', 
 const servesSlices = (rule: Fields): boolean =>
   Object.entries(OF_SLICES).every(([field, own]) => textsIn(rule, field).some((each) => [own, '*'].includes(each)));
 
-/** One webhook of a MutatingWebhookConfiguration. */
 export type WebhookSummary = Readonly<ReturnType<typeof webhooksOf>[number]> & {
   /** End of the validity of the certificate that is valid longest, milliseconds since the epoch; undefined: none could be read. */
   readonly caNotAfter?: number;

@@ -94,7 +94,6 @@ const ifTrue = (flag: boolean): boolean | undefined => flag || undefined;
 
 export type SpreadConstraint = Readonly<ReturnType<typeof constraintOf>>;
 
-/** One of `topologySpreadConstraints`. */
 const constraintOf = (item: Fields, podLabels: StringMap) => ({
   topologyKey: textIn(item, 'topologyKey'),
   whenUnsatisfiable: textIn(item, 'whenUnsatisfiable') || 'DoNotSchedule',
@@ -272,7 +271,6 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
   };
 };
 
-/** A ClusterRoleBinding or RoleBinding of ServiceAccounts. */
 export type ClusterRoleBinding = Readonly<NonNullable<ReturnType<typeof clusterRoleBindingOf>>>;
 
 /** Undefined where it is for others only. */

@@ -279,7 +279,6 @@ export const routersReport = (nodes: readonly Node[], routers: Routers) => {
   return {
     /** `mixed` where Nodes differ; `unknown` also where there is no Node. */
     router: names.size > 1 ? ('mixed' as const) : only,
-    /** The least of all groups. */
     certainty: groups.length === 0 ? ('unknown' as const) : leastCertain(groups.map(({ certainty }) => certainty)),
     /** Of every group. */
     evidence: groups.flatMap(({ evidence }) => evidence),

@@ -202,7 +202,6 @@ export const prepare = (snapshot: ClusterSnapshot, service: Service, options: Si
     slices,
     shares: zoneShares(nodes),
     version,
-    /** Some client Node's kube-proxy is 1.30 or older. */
     oldProxies: clients.some((node) => {
       const { router, routing } = routers.of(node);
       return router === 'kube-proxy' && !atLeast(routing.version, NO_ANNOTATION_SINCE);

@@ -68,7 +68,6 @@ export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame
     /** Ready endpoints that carry a hint. */
     hinted: ready.filter(({ zoneHints, nodeHints }) => zoneHints.size + nodeHints.size > 0).length,
     matrix: plainShares(traffic.matrix),
-    /** Fraction of the connections that arrive which stay in their zone. */
     inZoneShare: inZoneShare(traffic),
     /** Fraction of the connections that find no endpoint. */
     lostShare: traffic.lost,

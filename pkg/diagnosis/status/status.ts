@@ -36,7 +36,6 @@ const nodesOf = ({ nodes }: ClusterSnapshot) => {
   return {
     count: nodes.items.length,
     ready: ready.length,
-    /** Ready Nodes by zone; the empty name is for no zone. */
     zones: Object.fromEntries(countBy(ready, zoneOfNode)),
     /** Nodes by minor version of the kubelet, which stands in for the kube-proxy's. */
     versions: Object.fromEntries(countBy(nodes.items, (node) => minorOf(kubeletVersion(node)))),

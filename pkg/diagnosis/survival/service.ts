@@ -39,7 +39,6 @@ export interface SurvivalOptions extends ExplainOptions {
   readonly measured?: Measured;
   /** Services of this namespace only. Default: of all. */
   readonly namespace?: string;
-  /** Default: every Service. */
   readonly selects?: (service: Service) => boolean;
   /** Most that the busiest endpoint may reach where load is measured, as a fraction of its capacity. Default 1. */
   readonly maxUtilization?: number;
@@ -156,7 +155,6 @@ const judge = (facts: Facts, path: Path, requests: readonly ZoneRequest[], optio
       /** Null where no endpoint is left. */
       after: Number.isFinite(after) ? after : null,
       limit,
-      /** Clients of the Service are where they were measured. */
       clientsMeasured,
       /** Zone of the busiest afterwards; empty where no endpoint is left, or where it has none. */
       zone,

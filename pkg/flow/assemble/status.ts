@@ -18,7 +18,6 @@ export interface StatusInput {
   readonly figures?: TurnFigures | undefined;
   readonly bounds?: Bounds | undefined;
   readonly turn?: Pick<Turn, 'plan' | 'decision' | 'state'> | undefined;
-  /** Ready endpoints and their zones. */
   readonly endpoints: readonly { readonly name: string; readonly zone: string }[];
   readonly source?: string | undefined;
   readonly generation: number | undefined;

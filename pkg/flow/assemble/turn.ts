@@ -205,7 +205,6 @@ export interface TurnInput {
   readonly settings: FlowSettings;
   /** Seconds since 1970; never goes back. */
   readonly time: number;
-  /** All slices of the Service. */
   readonly slices: readonly FlowSlice[];
   readonly zones: ClientZones;
   /** Undefined while the Pod is not known yet. */

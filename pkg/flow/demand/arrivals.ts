@@ -144,7 +144,6 @@ export const remembered = (past: readonly Arrivals[], newest: Arrivals, keepSeco
     ? past
     : [...past, newest].filter(({ at }) => at > newest.at - keepSeconds);
 
-/** Hints of a Service's endpoints. */
 export interface HintsInForce {
   /** No endpoint has a hint: every client uses every endpoint. */
   readonly spread: boolean;
@@ -154,7 +153,6 @@ export interface HintsInForce {
 
 type Endpoint = Pick<FlowEndpoint, 'name' | 'zone'>;
 
-/** Zones that an endpoint is hinted for. */
 export type HintsOf = (endpoint: Endpoint) => readonly string[];
 
 export const hintsOf = ({ spread, endpoints }: HintsInForce): HintsOf => {
@@ -197,7 +195,6 @@ export const planFor = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]):
   };
 };
 
-/** The endpoints with the hints that the plan gives them. */
 export const endpointsWithHints = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]): FlowEndpoint[] => {
   const hints = hintsOf(plan);
   return endpoints.map(({ name, zone, capacity }) => ({ name, zone, capacity, forZones: hints({ name, zone }) }));

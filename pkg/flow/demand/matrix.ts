@@ -4,7 +4,6 @@
 /** Rows of a square matrix. */
 export type Matrix = readonly (readonly number[])[];
 
-/** The matrix with `value(row, column)` at each place. */
 export const matrixOf = (size: number, value: (row: number, column: number) => number): number[][] =>
   Array.from({ length: size }, (_, row) => Array.from({ length: size }, (__, column) => value(row, column)));
 

@@ -105,7 +105,6 @@ interface DecideInput {
   readonly time: number;
   readonly before: LoopState;
   readonly observed: Observed;
-  /** Ready endpoints with the hints in force. */
   readonly endpoints: readonly FlowEndpoint[];
   readonly current: HintsInForce;
   /** What the hints in force do to the demand. */
@@ -115,7 +114,6 @@ interface DecideInput {
   readonly past: readonly PastDemand[];
   /** Since when demand is lower than before by more than noise explains. */
   readonly fellAt: number | null;
-  /** The first step of all. */
   readonly first: boolean;
   readonly topologyChanged: boolean;
   /** Load was above the upper threshold for long enough. */

@@ -5,7 +5,6 @@ import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
 
 /** How a Service's loop behaves; `DEFAULT_LOOP_POLICY` is what a FlowPolicy leaves out. */
 export interface LoopPolicy {
-  /** Load that plans aim for, as a fraction of capacity. */
   readonly targetUtilization: number;
   /** Load from which on a new plan is made, as a fraction of capacity; above the target. */
   readonly upperUtilization: number;
@@ -51,7 +50,6 @@ export interface ObservedEndpoint {
 export interface Observation {
   /** Seconds on any clock; never goes back. */
   readonly time: number;
-  /** Zones with clients. */
   readonly zones: readonly string[];
   readonly endpoints: readonly ObservedEndpoint[];
   /** Relative weight of each zone's clients, if anything is known of them. */

@@ -100,11 +100,10 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
     return state('False', 'ConfigurationInvalid', describeProblems(name, reading.problems));
   const refusal = namespaces.map(({ decision }) => decision).find(({ kind }) => kind === 'refused');
   const on = namespaces.filter(({ decision }) => decision.kind === 'enabled');
-  if (on.length === 0) {
+  if (on.length === 0)
     return refusal?.kind !== 'refused'
       ? state('Unknown', 'NothingToRoute', `Extension ${name}: there is no namespace that it applies to`)
       : state('False', refusal.reason, refusal.message);
-  }
   const troubles = [...on.flatMap(troublesOf), ...missing(input)];
   const [worst] = [...troubles.filter(({ reason }) => !PASSING.has(reason)), ...troubles];
   if (worst !== undefined) {
@@ -114,9 +113,8 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
   }
   const services = on.flatMap((place) => place.services.filter(({ decision }) => decision.kind === 'enabled'));
   if (services.length === 0) return state('Unknown', 'NothingToRoute', 'there is no Service to route by zone');
-  if (services.some(({ effect }) => effect === undefined)) {
+  if (services.some(({ effect }) => effect === undefined))
     return state('Unknown', 'NotAssessed', 'the EndpointSlices have not been checked yet');
-  }
   for (const [kind, status] of [
     ['assumed', 'Unknown'],
     ['evacuated', 'True'],

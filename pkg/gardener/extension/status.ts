@@ -2,8 +2,7 @@
 import type { Extension, ExtensionCondition, LastOperation, OperationType, Shoot } from '../../apis/gardener.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../apis/names.ts';
 import { keyOf, timeText } from '../../apis/values.ts';
-import { assessReading, describeProblems, extensionClassOf } from './select.ts';
-import type { Governing, ReadExtension } from './select.ts';
+import { type Governing, type ReadExtension, assessReading, describeProblems, extensionClassOf } from './select.ts';
 
 // Which operation an Extension waits for, by the contract between Gardener and its extensions.
 //
@@ -54,9 +53,7 @@ export const decideOperation = ({ extension, shoot, firstSight }: OperationInput
   if (annotation === 'wait-for-state' && !deleted) return 'waitForState';
   if (isFailed(shoot)) return 'shootFailed';
   if (annotation === 'migrate') return 'Migrate';
-  if (last?.type === 'Migrate' && annotation !== 'restore') {
-    return last.state === 'Succeeded' ? 'migrated' : 'Migrate';
-  }
+  if (last?.type === 'Migrate' && annotation !== 'restore') return last.state === 'Succeeded' ? 'migrated' : 'Migrate';
   if (deleted) return hasFinalizer(extension) ? 'Delete' : 'released';
   if (annotation === 'restore') return 'Restore';
   if (annotation === 'reconcile' || isDue(extension, firstSight)) return typeToGoOnWith(extension);
@@ -80,12 +77,10 @@ export const misconfiguration = ({ extension, type, namespace, governing }: Outc
   if (type === 'Delete' || type === 'Migrate') return undefined;
   const name = keyOf(extension);
   const own = extensionClassOf(extension) ?? 'shoot';
-  if (extension.metadata?.namespace !== namespace) {
+  if (extension.metadata?.namespace !== namespace)
     return `Extension ${name}: class ${own} applies in namespace ${namespace} only`;
-  }
-  if (governing !== undefined && governing.name !== name) {
+  if (governing !== undefined && governing.name !== name)
     return `Extension ${name}: Extension ${governing.name} of the same class applies here; remove one`;
-  }
   const reading = assessReading(extension.reading ?? { kind: 'absent' }, own);
   return reading.kind === 'invalid' ? describeProblems(name, reading.problems) : undefined;
 };

@@ -55,7 +55,6 @@ interface Page {
 /** `2026-11-23 04:05 UTC`. */
 export const minuteOf = (now: number): string => `${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-/** A figure in large type, and what it means. */
 export const card = (figure: Content, meaning: Content): Markup =>
   markup`<li><strong>${figure}</strong><span>${meaning}</span></li>`;
 

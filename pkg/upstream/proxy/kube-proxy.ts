@@ -56,12 +56,10 @@ const hintDecision = (
   const judged = atLeast(version, READY_ONLY_SINCE) ? endpoints.filter(({ ready }) => ready) : endpoints;
   const useNodes = isEnabled('PreferSameTrafficDistribution', version, gates);
   const allForNodes = useNodes && judged.every(({ nodeHints }) => nodeHints.size > 0);
-  if (allForNodes && judged.some(({ nodeHints }) => nodeHints.has(nodeName))) {
+  if (allForNodes && judged.some(({ nodeHints }) => nodeHints.has(nodeName)))
     return { mode: 'PreferSameNode', reason: 'SameNodeHints' };
-  }
-  if (judged.every(({ zoneHints }) => zoneHints.size === 0)) {
+  if (judged.every(({ zoneHints }) => zoneHints.size === 0))
     return { mode: '', reason: allForNodes ? 'NodeNotHinted' : 'NoHints' };
-  }
   const reason = obstacle(input);
   if (reason !== undefined) return { mode: '', reason };
   if (zone === '' && !atLeast(version, MODE_SINCE)) return { mode: '', reason: 'ClientNodeWithoutZone' };

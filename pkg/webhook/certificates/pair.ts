@@ -93,9 +93,8 @@ export const readPair = ({ cert, key }: Pem, origin: Pem): Pair => {
   const certificate = parse('InvalidCertificate', notCertificate, () => new X509Certificate(cert));
   const notKey = `${origin.key} is not an unencrypted PEM private key`;
   const privateKey = parse('InvalidKey', notKey, () => createPrivateKey(key));
-  if (!certificate.checkPrivateKey(privateKey)) {
+  if (!certificate.checkPrivateKey(privateKey))
     throw new CertificateError('KeyMismatch', `${origin.key} is not the key of the certificate in ${origin.cert}`);
-  }
   return {
     cert,
     key,

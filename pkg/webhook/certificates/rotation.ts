@@ -82,9 +82,8 @@ const whyIssueServer = (stored: StoredFacts, policy: RotationPolicy, now: number
     if (bridge !== undefined && server.notAfter > bridge + policy.propagationMs) return undefined;
     return ['ServerExpiring', `the server certificate expires ${day(server.notAfter)}`];
   }
-  if (bridge === undefined && server.issuer === 'previous') {
+  if (bridge === undefined && server.issuer === 'previous')
     return ['AuthorityChanged', 'the server certificate was signed by the previous authority'];
-  }
   return undefined;
 };
 

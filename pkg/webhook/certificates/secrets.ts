@@ -113,7 +113,6 @@ const pairData = ({ cert, key }: Pem, which: keyof typeof FIELDS): Record<string
 
 export interface SecretCertificatesOptions {
   client: Pick<Client, 'get' | 'create' | 'update'>;
-  /** Own namespace: where the Secrets are. */
   namespace: string;
   /** Of the extension or command: Secrets are `ca-<name>-webhook` and `<name>-webhook-server`. */
   name: string;

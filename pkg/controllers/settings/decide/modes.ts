@@ -46,9 +46,8 @@ const decideService = (service: Service, cluster: RoutingDecision): RoutingDecis
   const managed = labels?.[LABEL_MANAGED];
   const field = `metadata.labels[${LABEL_MANAGED}]`;
   const subject = `Service ${namespace ?? ''}/${name ?? ''}`;
-  if (managed === 'false') {
+  if (managed === 'false')
     return { kind: 'refused', reason: 'Excluded', message: `${subject} is labelled ${LABEL_MANAGED}: "false"`, field };
-  }
   if (isMadeByDruid(service)) return undefined;
   if (managed === 'true' || requestedStrategy(service) !== undefined) return cluster;
   if (!carriesApplied(service)) return undefined;

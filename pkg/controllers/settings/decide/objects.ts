@@ -32,7 +32,6 @@ import { atLeast } from '../../../routing/version.ts';
 import type { ObjectDecision, RoutingContext } from '../context.ts';
 
 export interface ObjectsInput {
-  /** The decision for the namespace. */
   readonly decision: RoutingDecision;
   /** Which rows of the catalogue apply; undefined: only the label counts. */
   readonly scope: Scope | undefined;
@@ -160,9 +159,8 @@ const isRewritten = (selection: Selection, { metadata }: Service): boolean =>
 const createLayerSeven = ({ services, layerSevenOf }: ObjectsInput) => {
   const names = new Set(services.map(nameOf));
   return (selection: Selection, name: string): LayerSevenDecision | undefined => {
-    if (selection.kind === 'catalogue') {
+    if (selection.kind === 'catalogue')
       return selection.entry.condition === 'notLayerSeven' ? layerSevenOf?.(selection.entry.service) : undefined;
-    }
     return layerSevenOfLabelled(name, names);
   };
 };
