@@ -1,5 +1,6 @@
 // One screen that explains a Service: wanted, given, used, effective, its closed loop, and the causes with their remedies.
 import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
+import { isEffectiveInPart } from '../diagnosis/audit/service.ts';
 import type { Explanation } from '../diagnosis/explain/explain.ts';
 import type { LoopReport } from '../diagnosis/explain/facts.ts';
 import type { MeasuredPast } from '../diagnosis/measured.ts';
@@ -93,10 +94,11 @@ const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
   const measured = pastText(past);
   return [
     ...(measured === '' ? [] : [measured]),
-    ...around.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps }) => {
+    ...around.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps, all }) => {
       const why = watches === undefined ? '' : `watches ${watches} and `;
       const how = byHints === true ? ', by the same hints' : keeps === true && !possible ? ' and keeps to zones' : '';
-      return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${how}`;
+      const who = all === true && !possible ? ' for all clients seen' : '';
+      return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${who}${how}`;
     }),
     ...(around.length > 2 ? [`${around.length - 2} more do, or may`] : []),
   ];
@@ -152,6 +154,7 @@ const unseenText = ({ routers }: Explanation): string =>
 const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string => {
   switch (report.verdict) {
     case 'Effective':
+      if (isEffectiveInPart(report) || report.scope.enters !== '') return strong(`! ${scopedText(report, '')}`);
       return good(`✓ ${scopedText(report, 'effective: ')}`);
     case 'Assumed':
       return strong(`~ effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`);
@@ -253,7 +256,8 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
       : 'keep their traffic';
   if (report.verdict === 'Unknown') {
     const rest = served === 0 ? '' : `${served} of ${clientZones.length} client zones ${what}; `;
-    return line(`${certaintyMark('unknown', screen)} ${rest}not known of ${unserved.join(', ')}`);
+    const of = unserved.length === 0 ? 'endpoints of other clusters' : unserved.join(', ');
+    return line(`${certaintyMark('unknown', screen)} ${rest}not known of ${of}`);
   }
   const sure = effective.effective && report.certainty !== 'seen' ? certaintyMark(report.certainty, screen) : undefined;
   return line(`${sure ?? mark(effective.effective)} ${served} of ${clientZones.length} client zones ${what}${left}`);

@@ -781,6 +781,19 @@ const ROWS: readonly Row[] = [
     /Update Cilium to 1\.20\.0 or newer with `loadBalancer\.serviceTopology=true`.*`internalTrafficPolicy: Local` keeps/,
   ],
   [
+    'https://github.com/cilium/cilium/issues/29200',
+    {
+      version: '1.31.4',
+      spec: CLOSE,
+      annotations: { 'service.cilium.io/global': 'true' },
+      plane: cilium('1.18.6', { 'enable-service-topology': 'true' }),
+    },
+    'Unknown',
+    '',
+    /^\? not known: no share can be predicted \(endpoints of other clusters get a share/,
+    /Cilium adds the endpoints of other clusters.*service\.cilium\.io\/affinity=local/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/46623',
     {
       version: '1.33.5',
@@ -855,7 +868,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /^✓ through its cluster IP 100 %/,
+    /^! through its cluster IP 100 %/,
     /Nodes without an endpoint of Service shop\/web \(node-3\): kube-proxy in nftables .* 1\.33\.6/,
   ],
   [
@@ -867,7 +880,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'StickyClients',
-    /^✓ through its cluster IP 100 %/,
+    /^! through its cluster IP 100 %/,
     /kube-proxy 1\.33\.6/,
     /nftables mode/,
   ],
@@ -893,7 +906,7 @@ const ROWS: readonly Row[] = [
     { plane: cilium('1.16.1', { 'bpf-lb-sock-hostns-only': 'true' }), extra: [MESHED] },
     'NotWanted',
     'CiliumServiceTopologyOff',
-    /^✗ not wanted: .*linkerd \(Pod shop\/client\) goes around it, by the same hints/,
+    /^✗ not wanted: .*linkerd \(Pod shop\/client\) goes around it(?: for all clients seen)?, by the same hints/,
     /BYPASSED/,
     /StickyClients/,
   ],
@@ -1091,7 +1104,7 @@ const ROWS: readonly Row[] = [
     { version: '1.29.12', endpoints: ['a', 'b', 'c'], extra: [ZTUNNEL, AMBIENT] },
     'NotWanted',
     'NotRequested',
-    /istio-ambient \(DaemonSet kube-system\/ztunnel\) goes around it$/,
+    /istio-ambient \(DaemonSet kube-system\/ztunnel\) goes around it(?: for all clients seen)?$/,
     /^\S.*kubectl annotate service web -n shop networking\.istio\.io\/traffic-distribution=PreferClose.*Clients outside of the mesh, of which none is seen/,
     /topology-mode=Auto/,
   ],
@@ -1104,7 +1117,7 @@ const ROWS: readonly Row[] = [
     },
     'NotWanted',
     'NotRequested',
-    /istio-ambient \(DaemonSet kube-system\/ztunnel\) goes around it$/,
+    /istio-ambient \(DaemonSet kube-system\/ztunnel\) goes around it(?: for all clients seen)?$/,
     /For connections through the cluster IP: .*--overwrite service\.kubernetes\.io\/topology-mode=Auto/,
   ],
   [
@@ -1198,7 +1211,7 @@ const ROWS: readonly Row[] = [
     { spec: CLOSE, extra: [...frontOf('old'), { ...OTHER, metadata: { namespace: 'shop', name: 'old' } }] },
     'Effective',
     '',
-    /^✓ through its cluster IP 100 % .*; front \(Service shop\/old\) goes around it$/,
+    /^! through its cluster IP 100 % .*; front \(Service shop\/old\) goes around it$/,
     /the same setting there/,
   ],
   [

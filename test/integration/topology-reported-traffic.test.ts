@@ -69,8 +69,13 @@ const nodeWith = (name: string, zone: string, labels: object) => ({
   status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
 });
 
+const KEPT = ' and keeps to zones|, by the same hints';
+
+/** A tick stands only beside clients that keep to zones. */
 const around = (client: string): RegExp =>
-  new RegExp(`^✓ through its cluster IP 100 %.*; ${client} \\(.*goes around it`);
+  new RegExp(
+    `^(?:!(?!.*(?:${KEPT}))|✓(?=.*(?:${KEPT}))) through its cluster IP 100 %.*; ${client} \\(.*goes around it`,
+  );
 
 const maybeAround = (client: string): RegExp => new RegExp(`^✓ through .*; ${client} \\(.*may go around it$`);
 
@@ -411,7 +416,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /^✓ through its cluster IP 100 %.*enters through any Node that the load balancer of Ingress shop\/web picks$/,
+    /^! through its cluster IP 100 %.*enters through any Node that the load balancer of Ingress shop\/web picks$/,
     /`load_balancing\.cross_zone\.enabled=false`/,
   ],
   [
@@ -598,7 +603,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /enters through targets in any zone \(cross-zone load balancing is on\)$/,
+    /enters through targets in any zone, if the cross-zone load balancing that an annotation asks for is on$/,
     /Cross-zone load balancing off \(.*cross_zone\.enabled=false`\) and target type IP/,
   ],
   [
@@ -1013,7 +1018,7 @@ describe('kubectl topology explain, on who was reported to go around a cluster I
       const stdin = reportedCluster({ spec: CLOSE, ...reported });
       const { out } = await runTopology(['explain', 'shop/web', '-f', '-'], { stdin });
       const [, first = ''] = out.split('\n');
-      expect(first).to.match(/^✓ through its cluster IP 100 %/);
+      expect(first).to.match(/^[!✓] through its cluster IP 100 %/);
       expect(first).to.match(line);
       expect(out.replaceAll(/\s+/g, ' ')).to.match(remedy);
     });

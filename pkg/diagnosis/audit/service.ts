@@ -191,10 +191,11 @@ type Ungrouped = ReturnType<typeof ungrouped>;
 /** Meters saw connections to its endpoints that did not go through its cluster IP. */
 export const isMeasuredPast = ({ scope: { past } }: Pick<Ungrouped, 'scope'>): boolean => (past?.connections ?? 0) > 0;
 
-/** It keeps its traffic through its cluster IP, and a client is known, or was measured, to go around that. */
+/** It keeps its traffic through its cluster IP, and a client that keeps to no zone is known, or was measured, to go around that. */
 export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' | 'scope'>): boolean =>
   (verdict === 'Effective' || verdict === 'Assumed') &&
-  (scope.around.some(({ possible }) => !possible) || isMeasuredPast({ scope }));
+  (scope.around.some(({ possible, byHints, keeps }) => !possible && byHints !== true && keeps !== true) ||
+    isMeasuredPast({ scope }));
 
 /** Connections fail, whatever the Service asks for. */
 const BROKEN = new Set<CauseReason>([

@@ -222,6 +222,7 @@ export const CLIENTS = clients({
   'cilium-clustermesh': {
     decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
+    adds: true,
     source: 'cilium/cilium#29200, #31609',
     unless: ['service.cilium.io/affinity', /./],
   },
@@ -235,6 +236,7 @@ export const CLIENTS = clients({
   'cilium-clustermesh/remote': {
     decides: 'Cilium sends to other clusters while an endpoint there is ready, and only then to those of these objects',
     setting: '`kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
+    adds: true,
     source: 'cilium/cilium pkg/clustermesh/selectbackends.go; #31609',
     unless: ['service.cilium.io/global', /^(?!true$)/i],
   },

@@ -311,7 +311,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const row: Client = { ...plain, ...set, ...own };
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
-    const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
+    const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false, adds } = row;
     const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
     const [object = name] = evidence.object.split('/').slice(-1);
     const names = { service: name, value: evidence.value, name: object, namespace };
@@ -322,6 +322,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       unsure,
       byHints,
       keeps,
+      adds,
       ...(index.hasField && asks && { asks }),
       setting: setting
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')

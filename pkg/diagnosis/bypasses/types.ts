@@ -14,6 +14,8 @@ export interface Client {
   readonly usesClusterIp?: string;
   /** On the entry it counts for nothing. */
   readonly ofService?: boolean;
+  /** It answers for the cluster IP, with endpoints that are not among these objects. */
+  readonly adds?: true;
   /** It is not known what it does. */
   readonly unsure?: true;
   /** It follows the same hints as the Service's proxies. */

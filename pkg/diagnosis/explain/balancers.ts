@@ -189,7 +189,7 @@ const FAMILIES: readonly Family[] = [
     modes: {
       'cross-zone': {
         sets: '/metadata/annotations',
-        enters: 'through targets in any zone (cross-zone load balancing is on)',
+        enters: 'through targets in any zone, if the cross-zone load balancing that an annotation asks for is on',
         remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer.`,
         // pingcap/tidb-operator#2368
         reach:

@@ -17,6 +17,7 @@ import {
   gatherFacts,
   isAnsweredOnNodes,
   isFailing,
+  isAbroad,
   meanInZoneShare,
   placedIn,
 } from './facts.ts';
@@ -53,7 +54,7 @@ const givenReport = ({ families }: Facts) =>
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
 
-const whyNoShare = ({ service, nodes, routes, endpoints, noZones }: Facts): string => {
+const whyNoShare = ({ service, nodes, routes, endpoints, noZones, bypasses }: Facts): string => {
   if (service.spec?.type === 'ExternalName') return 'it is a DNS name';
   if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
   if (nodes.length === 0) return 'no ready Node is known';
@@ -62,6 +63,7 @@ const whyNoShare = ({ service, nodes, routes, endpoints, noZones }: Facts): stri
   if (endpoints.every(({ zone }) => zone === '')) return 'no endpoint has a zone';
   if (noZones.length > 0)
     return `Nodes of zone ${listed(noZones.map((zone) => `"${zone}"`))} may be in any zone of the region`;
+  if (bypasses.some(isAbroad)) return 'endpoints of other clusters get a share, and are not among these objects';
   return 'no proxy of the cluster routes it';
 };
 
@@ -213,6 +215,8 @@ const scopeOf = (facts: Facts) => {
       possible: each.possible || ('unsure' in each && each.unsure),
       /** It follows the same hints. */
       ...('byHints' in each && each.byHints ? { byHints: true } : {}),
+      /** For every client of the Service that is seen. */
+      ...('all' in each && each.all ? { all: true } : {}),
       /** It keeps to its zone by a rule of its own. */
       ...('keeps' in each && each.keeps ? { keeps: true } : {}),
       /** It is suspected for what it may watch. */
@@ -241,6 +245,7 @@ export const diagnose = (
   const verdict = ((): Verdict => {
     // Under an evacuation every Service has hints, also one that asks for none.
     if (!wanted.wanted && evacuatedZones(facts).length > 0) return 'NotWanted';
+    if (effective.effective && facts.bypasses.some(isAbroad)) return 'Unknown';
     if (effective.effective) return certainty === 'seen' ? 'Effective' : 'Assumed';
     if (!wanted.wanted) return 'NotWanted';
     // Hints may be right or wrong: whom they would serve is not known.

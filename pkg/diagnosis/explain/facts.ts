@@ -297,10 +297,13 @@ export type Facts = ReturnType<typeof gatherFacts>;
 export const isAnsweredOnNodes = ({ bypasses }: Pick<Facts, 'bypasses'>): boolean =>
   bypasses.some(({ client, all }) => (client === 'eks-auto-dns' && all) || client === 'cilium-redirect');
 
+/** Its endpoints of other clusters have no zone here. */
+export const isAbroad = (bypass: Facts['bypasses'][number]): boolean => 'adds' in bypass && bypass.adds !== undefined;
+
 /** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
-export const meanInZoneShare = ({ traffics, noZones, routes }: Facts): number | null => {
+export const meanInZoneShare = ({ traffics, noZones, routes, bypasses }: Facts): number | null => {
   const arriving = traffics.filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
   const placed = routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
-  if (arriving.length === 0 || noZones.length > 0 || !placed) return null;
+  if (arriving.length === 0 || noZones.length > 0 || !placed || bypasses.some(isAbroad)) return null;
   return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
 };

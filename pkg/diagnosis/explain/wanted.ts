@@ -160,7 +160,6 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const clusters = sourceClusters(facts);
     const writers = facts.slices.map(({ metadata }) => metadata?.labels?.[LABEL_SLICE_MANAGED_BY]);
     const isMirrored = writers.includes('endpointslicemirroring-controller.k8s.io');
-    const mirrored = ` The control plane copies them from Endpoints ${name}, which a person or another program writes, and which have no zones.`;
     const imported = ` Its slices are copies of those of cluster ${listed(clusters)}.`;
     const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
     const zoneless = `${WRITER_REMEDY}${endpoints.length === 1 ? ONE_REMEDY : ''}`;
@@ -168,6 +167,8 @@ export const kindCauses = (facts: Facts): Cause[] => {
     // Custom resources have groups with a dot.
     const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
     const maker = owners.find(({ apiVersion }) => apiVersion.includes('.'));
+    const writer = maker ? `the operator of ${maker.kind} ${maker.name}` : 'a person or another program';
+    const mirrored = ` The control plane copies them from Endpoints ${name}, which ${writer} writes, and which have no zones.`;
     const made = maker && ` The operator of ${maker.kind} ${maker.name} writes them, and may revert changes of them.`;
     const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : (made ?? ''), written];
     const [why, remedy] = clusters.length > 0 ? [imported, IMPORT_REMEDY] : own;
