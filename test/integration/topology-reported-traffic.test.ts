@@ -717,7 +717,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/spotahome/redis-operator/issues/320',
     { spec: { ...CLOSE, selector: { app: 'web', role: 'node' } }, extra: inbound({ clusterIP: 'None' }) },
-    maybeAround('headless-twin'),
+    maybeAround('headless-service'),
     /connect to Pods, whatever hints say/,
   ],
   [
@@ -873,7 +873,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         metadata: { ...each.metadata, name: 'web-dapr' },
       })),
     },
-    maybeAround('headless-twin'),
+    maybeAround('headless-service'),
     /none of Dapr: a call by the name of the Service takes its cluster IP/,
   ],
   [
@@ -902,7 +902,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         }),
       ],
     },
-    maybeAround('headless-twin'),
+    maybeAround('headless-service'),
     /clients without sniffing keep to a cluster IP/,
   ],
   [
@@ -940,7 +940,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         running('client', { args: ['--cache=memcache://user:secret@web-0.other.shop.svc.cluster.local:11211/0'] }),
       ],
     },
-    around('headless-twin'),
+    around('headless-service'),
     /Deployment shop\/client takes addresses .*\(--cache names web-0\.other\.shop\.svc\.cluster\.local\) .*→ none: each key is on one member/,
   ],
   [

@@ -345,4 +345,4 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
 
 /** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */
 export const connectsToPods = (bypass: ReturnType<typeof bypassesOf>[number]): boolean =>
-  'watches' in bypass || ['headless-twin', 'members', 'registry', 'resolver'].includes(bypass.client);
+  'watches' in bypass || ['headless-service', 'members', 'registry', 'resolver'].includes(bypass.client);

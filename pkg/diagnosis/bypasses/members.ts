@@ -248,7 +248,7 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   };
   const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };
   const possible = called === undefined && !isSure;
-  return [{ client: 'headless-twin', evidence, possible, own: { ...called, ...ways } }];
+  return [{ client: 'headless-service', evidence, possible, own: { ...called, ...ways } }];
 };
 
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */

@@ -402,7 +402,7 @@ const CASES: readonly Case[] = [
     interceptor('0.16.0', { name: 'KEDA_HTTP_DIRECT_POD_ROUTING', value: 'false' }),
     [],
   ],
-  ['a headless Service for the same Pods', [headless('web-0', SELECTOR)], ['headless-twin']],
+  ['a headless Service for the same Pods', [headless('web-0', SELECTOR)], ['headless-service']],
   ['a headless Service by which members gossip', [headless('web-memberlist', SELECTOR)], []],
   ['a proxy to a database', [running('pgbouncer:1', 'exporter:2')], ['members']],
   ['queues, each with a leader', [running('rabbitmq:4.1')], ['members']],
