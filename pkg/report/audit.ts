@@ -86,7 +86,7 @@ export const verdictsText = ({ services, verdicts, nodes, unpredicted, effective
   const { Effective, Assumed, Unknown, NotWanted, Ineffective } = verdicts;
   const unsure = [
     ...(Assumed === 0 ? [] : [`${Assumed} effective if the router is as assumed`]),
-    ...(Unknown === 0 ? [] : [`${Unknown} with an unknown router or unknown zones`]),
+    ...(Unknown === 0 ? [] : [`${Unknown} not known (router, zones, or endpoints of other clusters)`]),
   ];
   const inPart = effectiveInPart === 0 ? '' : ` (${effectiveInPart} of them only through the cluster IP)`;
   const counts = [
@@ -152,7 +152,7 @@ const sumText = (report: AuditReport, { wrap, strong }: Screen): string => {
   const { sum } = report;
   const shares =
     sum.inZoneShare === null
-      ? 'No prediction is possible: no proxy routes any of them, or the data plane, ready Nodes or their zones are not known.'
+      ? 'No prediction is possible: no proxy routes any of them, or the data plane, ready Nodes, their zones or all endpoints are not known.'
       : `Of connections through the cluster IPs of ${countText(sum.services - sum.unpredicted, 'Service')} ${percentText(sum.inZoneShare)} stay in their zone, ${percentText(sum.crossZoneShare)} cross (by the routers seen; Services weighted by their ready endpoints, ${clientsText(sum)}).`;
   const sentences = [inPartText(sum), shares, savingText(sum), bypassedText(sum), costText(report)];
   const lines = sentences.filter((text) => text !== '').map((text) => wrap(text));
