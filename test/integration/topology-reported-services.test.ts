@@ -66,6 +66,25 @@ const BY_SIZE = {
   metadata: { namespace: 'shop', name: 'autoscaler' },
   spec: { template: { spec: { containers: [{ name: 'a', image: 'cpa/cluster-proportional-autoscaler:v1.9.0' }] } } },
 };
+const nodePool = (name: string, values: readonly string[]) => ({
+  apiVersion: 'karpenter.sh/v1',
+  kind: 'NodePool',
+  metadata: { name },
+  spec: {
+    template: {
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: [{ key: 'topology.kubernetes.io/zone', operator: 'In', values }],
+      },
+    },
+  },
+});
+const NODE_CLASS = {
+  apiVersion: 'karpenter.k8s.aws/v1',
+  kind: 'EC2NodeClass',
+  metadata: { name: 'default' },
+  status: { subnets: ['a', 'b', 'c'].map((zone) => ({ id: `subnet-${zone}`, zone })) },
+};
 const CALLER = { labels: { app: 'front' } };
 const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
 const frontOf = (called: string, image = 'front:1') => [
@@ -1003,6 +1022,59 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: 33 %/,
     /every Node of b keeps them away .*Karpenter adds Nodes in a zone .*`minDomains`/,
     /a node pool in each/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/8637',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'a:a'],
+      nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
+      pods: { nodeSelector: { pool: 'apps' } },
+      extra: [nodePool('apps', ['a', 'b', 'c']), nodePool('other', ['a', 'f']), NODE_CLASS],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /→ Take f out of NodePool other: its node class has no subnet there.* Karpenter adds Nodes .* fit where Nodes are\. /,
+    /does not allow|toleration/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/7585',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b'],
+      nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
+      pods: { nodeSelector: { pool: 'apps' } },
+      extra: [nodePool('apps', ['a', 'b']), NODE_CLASS],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /→ NodePool apps \S+ \S+ \S+ \S+ \S+ does not allow c: have its requirements .* another one has\. /,
+    /Karpenter adds/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/110714',
+    {
+      version: '1.24.17',
+      annotations: HINTS,
+      nodes: ['a', 'b', 'c', 'a', 'a'],
+      endpoints: ['a', 'b', 'c'],
+      pods: { nodeSelector: { pool: 'etcd' } },
+    },
+    'Ineffective',
+    'OverloadThreshold',
+    /^✗ ineffective: 33 %/,
+    /The CPU of 5 Nodes counts on which its Pods may not run: the control plane looks at no taint or nodeSelector\./,
+  ],
+  [
+    'https://github.com/k3s-io/k3s/issues/4748',
+    { version: '1.21.7', spec: { topologyKeys: ['topology.kubernetes.io/region'] }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /topologyKeys, an alpha field .* with the feature gate TopologyAwareHints on in control plane and kube-proxy/,
+    /kubectl (?:annotate|patch)/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/121284',

@@ -293,8 +293,9 @@ export const gatherFacts = (
 
 export type Facts = ReturnType<typeof gatherFacts>;
 
-/** What Pods send to it does not leave their Node: DNS of EKS Auto Mode, a local redirect of Cilium. */
-export const isAnsweredOnNodes = ({ bypasses }: Pick<Facts, 'bypasses'>): boolean =>
+/** What Pods send to it does not leave their Node: DNS of EKS Auto Mode and of OpenShift (openshift/cluster-dns-operator#322), a local redirect of Cilium. */
+export const isAnsweredOnNodes = ({ bypasses, routes, wish }: Pick<Facts, 'bypasses' | 'routes' | 'wish'>): boolean =>
+  (wish.mode === 'none' && routes.length > 0 && routes.every(({ reason }) => reason === 'SameNodeHints')) ||
   bypasses.some(({ client, all }) => (client === 'eks-auto-dns' && all) || client === 'cilium-redirect');
 
 /** Its endpoints of other clusters have no zone here. */

@@ -5,6 +5,7 @@ import { atLeast } from '../../routing/version.ts';
 import { type Fix, ask } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
+import { poolsOfPods } from './node-pools.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, workloadTitle } from './scheduler.ts';
@@ -102,6 +103,7 @@ const whyNone = (workload: Workload, facts: Facts): string | undefined => {
   const room = roomByZone(workload, facts);
   const closed = empty.filter((zone) => !room.has(zone));
   const full = empty.filter((zone) => room.get(zone) === 0);
+  if (closed.length > 0 && poolsOfPods(facts).length > 0) return undefined;
   if (closed.length > 0)
     return `no Node of ${listed(closed)} takes Pods of ${who}: give them a toleration or another nodeSelector, or add Nodes that take them`;
   if (full.length > 0) return `no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`;

@@ -6,13 +6,13 @@ import type { StringMap } from '../../apis/meta.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
-import { allocate, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
+import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { type ReadyEndpoint, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
-import { drawnText } from './scheduler.ts';
+import { allows, barrier, drawnText } from './scheduler.ts';
 
 const given = (...said: [reason: CauseReason, evidence: string, remedy?: string]) => [cause('given', ...said)];
 
@@ -158,8 +158,15 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   const few = `Service ${name} has ${counted(count, `ready ${family} endpoint`)} for ${zones} zones.`;
   const uneven = `${count} ready ${family} endpoints cannot be shared over CPU shares of ${sharesText(facts)} within 20 % (Kubernetes ${formatVersion(version)}).`;
   const drawn = facts.workloads.map(drawnText).join(' ');
+  // kubernetes/kubernetes#110714
+  const takes = (node: Node) => facts.workloads.some((each) => allows(node, each) && barrier(node, each) === undefined);
+  const closed = facts.nodes.filter((node) => !isControlPlane(node) && !takes(node));
+  const others =
+    closed.length === 0 || facts.workloads.length === 0
+      ? ''
+      : ` The CPU of ${counted(closed.length, 'Node')} counts on which its Pods may not run: the control plane looks at no taint or nodeSelector.`;
   const what = reason === 'TooFewEndpoints' ? few : uneven;
-  return given(reason, `${what}${suggestion(facts, count)} ${drawn}`.trimEnd());
+  return given(reason, `${what}${suggestion(facts, count)}${others} ${drawn}`.trimEnd());
 };
 
 /** What the control plane itself said last about hints of the Service; empty where it said nothing. */

@@ -77,7 +77,7 @@ const countedInVain = ({ snapshot, workloads }: Facts): string[] =>
   });
 
 const HONOR_TAINTS =
-  'Set `nodeTaintsPolicy: Honor` in that constraint (Kubernetes 1.26 and newer), or give the Pods a toleration.';
+  'Set `nodeTaintsPolicy: Honor` in that constraint (Kubernetes 1.26 and newer), give the Pods a toleration, or a node affinity that leaves the zone out.';
 
 // kubernetes/kubernetes#49906
 const BIND_LATER =
@@ -246,22 +246,4 @@ export const zonesOfPods = ({ workloads, pods, index, families }: Facts): readon
     return countBy(own, ({ nodeName }) => index.zoneOf.get(nodeName) ?? '');
   });
   return found.every((own, at) => sumOf(own.values()) === workloads[at]?.replicas) ? found : undefined;
-};
-
-/** aws/karpenter-provider-aws#1854, #2572 */
-const KARPENTER_REMEDY =
-  'Karpenter adds Nodes in a zone where Pods that wait ask for it: give the Pods a topologySpreadConstraint on `topology.kubernetes.io/zone` with `whenUnsatisfiable: DoNotSchedule` and `minDomains` (Kubernetes 1.27 and newer) as many as zones, or they fit where Nodes are; NodePool and subnets have to allow these zones.';
-
-/** What Karpenter made a Node by. */
-const poolOf = ({ metadata: { labels = {} } = {} }: Node) =>
-  labels['karpenter.sh/nodepool'] ?? labels['karpenter.sh/provisioner-name'];
-
-/** Where some of its Pods are on Nodes that are made for Pods; undefined: none is. */
-export const karpenterRemedy = ({ endpoints, nodes }: Facts): string | undefined => {
-  const hosts = nodes.filter((node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
-  const pools = hosts.flatMap((node) => poolOf(node) ?? []);
-  const zones = new Set(nodes.filter((node) => pools.includes(poolOf(node) ?? '')).map(zoneOfNode));
-  const narrow = `NodePool ${listed(pools)} (before Karpenter 0.32 a Provisioner) has Nodes in ${listed([...zones])} only: have its requirements (\`topology.kubernetes.io/zone\`) and its subnets allow the others, or the Pods ask for labels that another one has. Karpenter then adds Nodes there for Pods that wait for them: with \`DoNotSchedule\` in their topologySpreadConstraint, and \`minDomains\` (Kubernetes 1.27 and newer) as many as zones.`;
-  if (pools.length === 0) return undefined;
-  return zones.size === 1 ? narrow : KARPENTER_REMEDY;
 };

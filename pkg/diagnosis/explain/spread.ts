@@ -8,6 +8,7 @@ import { markOf } from '../../evacuation/slice.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
+import { karpenterRemedy } from './node-pools.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -18,7 +19,6 @@ import {
   revisesPods,
   rollingText,
   waitingFor,
-  karpenterRemedy,
   workloadTitle,
   zoneConstraint,
 } from './scheduler.ts';
@@ -139,7 +139,11 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, true);
   const bars = barred(facts, workload, zones);
   if (bars !== undefined)
-    return say(bars.text, karpenterRemedy(facts) ?? (bars.byLabels ? UNSELECTED_REMEDY : BARRED_REMEDY), true);
+    return say(
+      bars.text,
+      karpenterRemedy(facts, workload, zones) ?? (bars.byLabels ? UNSELECTED_REMEDY : BARRED_REMEDY),
+      true,
+    );
   if (isPinned(workload, zones))
     return say(`${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`, PINNED_REMEDY);
   const constraint = zoneConstraint(workload);
@@ -202,10 +206,10 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 /** What would give the zones Pods; undefined: what the code says. */
 const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]): string | undefined => {
   const first = found.find(({ isFirst }) => isFirst);
-  if (first !== undefined) return first.remedy;
+  const waiting = waitingFor(facts);
+  if (first !== undefined) return [waiting.remedy ?? [], first.remedy ?? []].flat().join(' ');
   if (chosenBy(facts) !== '') return ROLE_REMEDY;
   // What waits would not come to lie elsewhere by a restart.
-  const waiting = waitingFor(facts);
   return waiting.text !== '' && facts.workloads.every(({ volumes }) => volumes !== true)
     ? (waiting.remedy ?? remedyOf('PodsWaiting'))
     : found[0]?.remedy;

@@ -9,7 +9,7 @@ import {
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
-import { eventText, isOff, topologyAnnotation } from '../../upstream/index.ts';
+import { eventText, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance, hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
@@ -275,9 +275,12 @@ export const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: st
 };
 
 const refusedRequest = (facts: Facts): Cause => {
-  const { service, wish, name, ref } = facts;
+  const { service, wish, name, ref, options, version } = facts;
   const { field, distribution, key, auto } = settingsFor(facts);
-  const ask = `Set the annotation \`${key}: ${auto}\`, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
+  const gate = isEnabled('TopologyAwareHints', version, options.gates)
+    ? ''
+    : ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (it is off by default before 1.24)';
+  const ask = `Set the annotation \`${key}: ${auto}\`${gate}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
   const set =
     distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
   const remedy = field === undefined ? ask : set;
