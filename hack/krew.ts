@@ -17,9 +17,7 @@ const modulesOf = (bundle: string, program: string): string[] => {
   const found = new Set<string>([program]);
   for (const file of found) {
     const text = readFileSync(join(bundle, file), 'utf8');
-    for (const [, specifier = ''] of text.matchAll(IMPORT)) {
-      found.add(join(dirname(file), specifier));
-    }
+    for (const [, specifier = ''] of text.matchAll(IMPORT)) found.add(join(dirname(file), specifier));
   }
   return [...found].sort();
 };

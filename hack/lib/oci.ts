@@ -84,9 +84,8 @@ export const createLayout = (folder: string): Layout => {
  */
 export const readBlob = (folder: string, { digest, size }: Descriptor): Buffer => {
   const content = readFileSync(pathOf(folder, digest));
-  if (content.length !== size || digestOf(content) !== digest) {
+  if (content.length !== size || digestOf(content) !== digest)
     throw new Error(`${folder}: the blob ${digest} is not what its digest and size of ${size} bytes promise`);
-  }
   return content;
 };
 

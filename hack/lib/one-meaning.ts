@@ -10,9 +10,8 @@ const SHARED: ReadonlySet<string> = new Set(['projectNode', 'projectService', 'p
 export const namesWithTwoMeanings = (files: readonly SourceFile[]): string[] => {
   const places = new Map<string, string[]>();
   for (const { path, text } of files.filter((file) => file.path.startsWith('pkg/'))) {
-    for (const [, name = ''] of withoutComments(text).matchAll(EXPORT)) {
+    for (const [, name = ''] of withoutComments(text).matchAll(EXPORT))
       places.set(name, [...(places.get(name) ?? []), path]);
-    }
   }
   return [...places]
     .filter(([name, paths]) => paths.length > 1 && !SHARED.has(name))

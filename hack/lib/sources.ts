@@ -74,9 +74,8 @@ export const importsOf = (path: string, text: string, root: string): ImportState
       line: code.slice(0, index).split('\n').length,
     });
   };
-  for (const match of code.matchAll(/(?:^|[\n;])\s*(?:import|export)\s+([^'"`;=()]*?)\s*from\s*['"]([^'"]+)['"]/g)) {
+  for (const match of code.matchAll(/(?:^|[\n;])\s*(?:import|export)\s+([^'"`;=()]*?)\s*from\s*['"]([^'"]+)['"]/g))
     push(match.index + (match[0].length - match[0].trimStart().length), match[1] ?? '', match[2] ?? '');
-  }
   for (const match of code.matchAll(/(?:^|[\n;])\s*import\s*['"]([^'"]+)['"]/g)) push(match.index, '', match[1] ?? '');
   for (const match of code.matchAll(/\bimport\s*\(\s*['"]([^'"]+)['"]\s*\)/g)) push(match.index, '*', match[1] ?? '');
   return found;

@@ -64,9 +64,8 @@ const etcdClients = async (stage: Stage, namespaces: readonly string[], hinted: 
   if (hinted && settings !== undefined) throw new Error(`${settings.name} was written before etcd-druid wrote it`);
   if (hinted)
     screen.good(`${rows.length} client Services of Etcds: hints at once, and neither Etcd nor Service was written`);
-  if (hinted && stage.minor < 31) {
+  if (hinted && stage.minor < 31)
     screen.fact('Pending: owner; kube-proxy of this version needs an annotation too, which only etcd-druid may write');
-  }
 };
 
 /** gardenlet and gardener-operator come to their next reconcile, an hour later or in a maintenance window. */

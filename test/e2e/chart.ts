@@ -275,9 +275,8 @@ const renderAll = async (helm: Helm, items: readonly Case[]): Promise<Rendering[
     objects: documents(await helm.template(item.values, { kubernetes: item.kubernetes })),
   });
   const renderings: Rendering[] = [];
-  for (let start = 0; start < items.length; start += AT_ONCE) {
+  for (let start = 0; start < items.length; start += AT_ONCE)
     renderings.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(render))));
-  }
   return renderings;
 };
 

@@ -24,9 +24,8 @@ interface CpuTimes {
 const parseCpuTimes = (stat: string): CpuTimes => {
   // user nice system idle iowait irq softirq steal; guest times are part of user and nice.
   const fields = /^cpu +(.*)$/m.exec(stat)?.[1]?.split(' ').slice(0, 8).map(Number) ?? [];
-  if (fields.length < 8 || fields.some((value) => !Number.isFinite(value))) {
+  if (fields.length < 8 || fields.some((value) => !Number.isFinite(value)))
     throw new Error('/proc/stat has no line of all cores');
-  }
   const [, , , idle = 0, waiting = 0] = fields;
   return { idle: idle + waiting, total: fields.reduce((sum, value) => sum + value, 0) };
 };
@@ -175,9 +174,8 @@ export const findingsOf = (run: ScenarioRun): string[] => {
   most('the machine was busy', run.busy, MOST_BUSY);
   for (const strategy of ['same-zone', 'auto']) {
     const { errors } = of(strategy, REACTED);
-    if (errors < LIMITS.premiseErrors) {
+    if (errors < LIMITS.premiseErrors)
       findings.push(`${strategy} has only ${percent(errors)} errors: the scenario strains nothing`);
-    }
   }
   const [before, reacting, reacted, after] = [BEFORE, REACTING, REACTED, AFTER].map((phase) => of('load-aware', phase));
   if (before === undefined || reacting === undefined || reacted === undefined || after === undefined) return findings;

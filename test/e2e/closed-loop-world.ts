@@ -79,9 +79,8 @@ const settled = async (zones: ReadonlyMap<string, Zone>, service: BedService, hi
 
 const createServices = async (bed: Bed, strategies: readonly Strategy[]): Promise<Map<string, BedService>> => {
   const services = new Map<string, BedService>();
-  for (const { name, service } of strategies) {
+  for (const { name, service } of strategies)
     services.set(name, await bed.service({ name, namespace: SHOP, targetPort: port, ...service }));
-  }
   return services;
 };
 

@@ -181,9 +181,8 @@ export const removeRendered = async (
 ): Promise<void> => {
   const selector = encodeURIComponent(`app.kubernetes.io/component=${component},app.kubernetes.io/instance=${release}`);
   for (const path of collections(namespace)[what]) {
-    for (const { metadata } of await api.list(`${path}?labelSelector=${selector}`)) {
+    for (const { metadata } of await api.list(`${path}?labelSelector=${selector}`))
       await api.delete(`${path}/${metadata.name}`);
-    }
   }
 };
 

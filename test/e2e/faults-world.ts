@@ -265,9 +265,8 @@ const shootHandle = (client: Client, name: string, first: number): ShootHandle =
       does(`delete slices ${index}`, async (signal) => {
         const labelSelector = `${LABEL_SERVICE_NAME}=${serviceName(index)}`;
         const { items } = await client.list<EndpointSlice>(ENDPOINT_SLICES, { namespace: name, labelSelector }, signal);
-        for (const { metadata } of items) {
+        for (const { metadata } of items)
           await client.delete(ENDPOINT_SLICES, { namespace: name, name: metadata?.name ?? '' }, {}, signal);
-        }
       }),
     state: () => stateOf(client, name),
   };

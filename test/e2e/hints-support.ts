@@ -53,9 +53,8 @@ export const bareAddresses = ({ endpoints }: EndpointSlice): string[] =>
 /** All slices of a Service, or of every Service with this label. */
 export const slicesOf = async (client: Client, namespace: string, labelSelector: string): Promise<EndpointSlice[]> => {
   const found: EndpointSlice[] = [];
-  for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, { namespace, labelSelector })) {
+  for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, { namespace, labelSelector }))
     found.push(...items);
-  }
   return found;
 };
 

@@ -279,14 +279,13 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
     // It is bound already when what comes after that has failed.
     const node = nodes.find((one) => (nodeName === undefined ? !taken.has(one) : one.name === nodeName));
     if (node === undefined) return;
-    if (nodeName === undefined) {
+    if (nodeName === undefined)
       await api.create(`${podPath(pod)}/binding`, {
         apiVersion: 'v1',
         kind: 'Binding',
         metadata: { name: pod.metadata.name },
         target: { kind: 'Node', name: node.name },
       });
-    }
     const one = await describeProgram(options, pod, node);
     running.set(pod.metadata.uid, one);
     one.component.start();

@@ -307,8 +307,7 @@ export const updatesOf = (given: ClusterCase): { readonly start: ClusterCase; re
     (cluster: ClusterCase) => disappear(cluster, second),
     (cluster: ClusterCase) => appear(cluster, third),
     (cluster: ClusterCase) => appear(cluster, second),
-  ]) {
+  ])
     updates.push(make(updates.at(-1)?.cluster ?? start));
-  }
   return { start, updates };
 };

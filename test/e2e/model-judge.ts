@@ -114,9 +114,8 @@ const judgeAll = async (comparison: Comparison, namespace: string, before?: Stor
   const stored = await readStored(bed, namespace);
   const findings = judgeControllers(stored, version, before);
   for (const member of judged) {
-    for (const [name, wrong] of await judgeProxy(stored, member, route)) {
+    for (const [name, wrong] of await judgeProxy(stored, member, route))
       findings.set(name, [...(findings.get(name) ?? []), ...wrong]);
-    }
   }
   return findings;
 };

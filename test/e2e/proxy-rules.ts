@@ -43,18 +43,15 @@ const endpointKey = (address: string, port: number): string =>
 
 /** Every slot of the random choice, one endpoint each. */
 const slotsOf = <T>({ key, data }: Choice<T>, chain: string): readonly T[] => {
-  if (key?.numgen?.mod !== data.set.length) {
+  if (key?.numgen?.mod !== data.set.length)
     throw new Error(`${chain} chooses among ${data.set.length} endpoints by a number below ${key?.numgen?.mod}`);
-  }
   return data.set.map(([, target]) => target);
 };
 
 /** Since 1.34 the Service's chain names the endpoints; before, it jumps to a chain for each. */
 const destinationsOf = (chain: string, rules: ReadonlyMap<string, readonly Statement[]>): readonly string[] =>
   (rules.get(chain) ?? []).flatMap(({ dnat, vmap }): readonly string[] => {
-    if (vmap !== undefined) {
-      return slotsOf(vmap, chain).flatMap(({ goto }) => destinationsOf(goto.target, rules));
-    }
+    if (vmap !== undefined) return slotsOf(vmap, chain).flatMap(({ goto }) => destinationsOf(goto.target, rules));
     if (dnat === undefined) return [];
     if (typeof dnat.addr === 'string') return [endpointKey(dnat.addr, dnat.port ?? 0)];
     return slotsOf(dnat.addr.map, chain).map(({ concat }) => endpointKey(...concat));
@@ -65,9 +62,8 @@ const proxyRules = ({ nftables }: Ruleset): ProxyRules => {
   const maps = new Map<string, ReadonlyMap<string, string | undefined>>();
   for (const { map, rule } of nftables) {
     if (rule !== undefined) rules.set(rule.chain, [...(rules.get(rule.chain) ?? []), ...rule.expr]);
-    if (map !== undefined) {
+    if (map !== undefined)
       maps.set(map.name, new Map((map.elem ?? []).map(([key, verdict]) => [keyOf(key), verdict.goto?.target])));
-    }
   }
   return {
     used(clusterIp, port) {

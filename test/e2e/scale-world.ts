@@ -220,9 +220,8 @@ export const createScaleWorld = (client: Client, api: Api, step: Step, contents:
       await api.patch(`${SET}/kube-proxy/status`, { status });
     },
     readings(namespace = '') {
-      if (Date.now() - read.at >= METRICS_SECONDS * 1_000) {
+      if (Date.now() - read.at >= METRICS_SECONDS * 1_000)
         read = { at: Date.now(), all: Map.groupBy(measure(world.overloaded), (reading) => reading.namespace) };
-      }
       return read.all.get(namespace) ?? [];
     },
   };

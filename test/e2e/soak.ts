@@ -76,9 +76,8 @@ const expand = (name: string): string[] => {
 const selectLongForms = (given: string[] | undefined, versionsOnly: boolean): string[] => {
   const wanted = given?.flatMap(expand);
   const unknown = (wanted ?? []).filter((name) => !(name in longForms));
-  if (unknown.length > 0) {
+  if (unknown.length > 0)
     throw new Error(`no long form of ${unknown.join(', ')}; suites: ${Object.keys(longForms).join(', ')}`);
-  }
   return wanted ?? (versionsOnly ? ['versions'] : Object.keys(longForms));
 };
 

@@ -292,9 +292,8 @@ describe('the bundle', function () {
       const files = (name: string): string[] => readdirSync(folder.at(name), { recursive: true }).map(String).sort();
       expect(files('again')).to.deep.equal(files('app'));
       const contentOf = (name: string, file: string): string => readFileSync(folder.at(join(name, file)), 'utf8');
-      for (const file of files('app').filter((name) => name !== 'chunks')) {
+      for (const file of files('app').filter((name) => name !== 'chunks'))
         expect(contentOf('again', file) === contentOf('app', file), file).to.equal(true);
-      }
     });
   });
 });

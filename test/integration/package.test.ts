@@ -83,9 +83,8 @@ describe('the package', () => {
   after(() => rmSync(work, { recursive: true, force: true }));
 
   it('holds the build and the documents, no sources and no tests', () => {
-    for (const entry of ['routing', 'gardener', 'apis']) {
+    for (const entry of ['routing', 'gardener', 'apis'])
       expect(packed).to.include.members([`dist/pkg/${entry}/index.js`, `dist/pkg/${entry}/index.d.ts`]);
-    }
     expect(packed).to.include.members(['package.json', 'README.md', 'LICENSE']);
     const strangers = packed.filter((path) => !/^(?:dist\/(?:pkg|cmd)\/|package\.json$|[A-Z]+(?:\.md)?$)/.test(path));
     expect(strangers).to.deep.equal([]);

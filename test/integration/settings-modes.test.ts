@@ -131,9 +131,8 @@ describe('modes of the settings reconciler', () => {
       expect(distribution('default', 'annotated')).to.equal('PreferSameZone');
       expect(distribution('default', 'planned')).to.equal(undefined);
       expect(distribution('default', 'own'), "the author's own value").to.equal('PreferClose');
-      for (const name of ['foreign', 'silent']) {
+      for (const name of ['foreign', 'silent'])
         expect(bed.service('default', name).metadata?.annotations?.[ANNOTATION_APPLIED], name).to.equal(undefined);
-      }
       await bed.apply(
         service({
           metadata: {

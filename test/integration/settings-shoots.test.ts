@@ -45,9 +45,8 @@ describe('settings of shoots', () => {
       reverted.at(-1)?.resource,
       'the label goes last, so that a leader who takes over finds what is left',
     ).to.equal('namespaces');
-    for (const name of SHOOT_SERVICES) {
+    for (const name of SHOOT_SERVICES)
       expect(bed.bed.service(NS, name).metadata?.annotations?.[ANNOTATION_APPLIED], name).to.equal(undefined);
-    }
   });
 
   for (const { name, broken, reason } of refusals) {

@@ -44,9 +44,8 @@ describe('kubectl topology audit, on files', () => {
       'Cannot be saved by zone routing',
       'ProxyMissedItsZone (not visible in objects)',
       'Not seen: workloads',
-    ]) {
+    ])
       expect(out).to.contain(text);
-    }
     expect(out).not.to.contain('\u001B').and.not.to.contain('USD').and.not.to.contain('NaN');
     expect((await runTopology(['audit', '-f', file], { terminal: true })).out).to.contain('\u001B[1m');
   });
@@ -142,9 +141,8 @@ describe('kubectl topology audit, on a cluster', function onCluster() {
   });
 
   it('says what it may not read and goes on without, in the page too', async () => {
-    for (const resource of ['mutatingwebhookconfigurations', 'deployments']) {
+    for (const resource of ['mutatingwebhookconfigurations', 'deployments'])
       sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
-    }
     const page = folder.at('audit.html');
     const { err, code, out } = await runTopology(['audit', '-o', 'json', '--html', page, ...access]);
     expect(code).to.equal(0);

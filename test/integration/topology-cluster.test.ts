@@ -175,9 +175,8 @@ describe('kubectl topology, on a cluster', function onCluster() {
   }
 
   it('says what it may not read and goes on without', async () => {
-    for (const resource of ['pods', 'mutatingwebhookconfigurations', 'events']) {
+    for (const resource of ['pods', 'mutatingwebhookconfigurations', 'events'])
       sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
-    }
     const { out, err, code } = await runTopology(['explain', 'shop/web', '-o', 'json', ...access]);
     expect(code).to.equal(0);
     expect(err).to.match(/^warning: continuing without pods: you may not list pods$/m);

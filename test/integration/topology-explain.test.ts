@@ -297,9 +297,8 @@ describe('kubectl topology explain, on files', () => {
     const args = ['explain', 'shop/web', '-f', clusterFile('overload-threshold')];
     const { out } = await runTopology(args);
     expect(out).to.match(/^Service shop\/web \(Kubernetes 1\.34, kube-proxy\)\n✗ ineffective: 33 %/);
-    for (const word of ['WANTED', 'GIVEN', 'USED', 'EFFECTIVE', 'First cause', 'OverloadThreshold', '  → ']) {
+    for (const word of ['WANTED', 'GIVEN', 'USED', 'EFFECTIVE', 'First cause', 'OverloadThreshold', '  → '])
       expect(out).to.contain(word);
-    }
     expect(out).not.to.contain('\u001B');
     expect(out.split('\n').length).to.be.lessThan(40);
     expect((await runTopology(args, { terminal: true })).out).to.contain('\u001B[31m');

@@ -103,9 +103,8 @@ describe('kubectl topology plan --weights', () => {
       /goes with --weights/,
     ],
   ];
-  for (const [name, flags, message] of refused) {
+  for (const [name, flags, message] of refused)
     it(`refuses ${name}`, async () => expect(await refusal(...flags)).to.match(message));
-  }
 });
 
 describe('kubectl topology plan, its JSON', () => {

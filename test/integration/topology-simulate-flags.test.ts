@@ -111,9 +111,8 @@ describe('kubectl topology simulate, on a cluster', function onCluster() {
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
-    for (const name of ['shop', 'garden']) {
+    for (const name of ['shop', 'garden'])
       await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-    }
     const zones = ['eu-1a', 'eu-1b', 'eu-1c'];
     sandbox.seed(zones.map((zone) => node({ zone, kubeletVersion: 'v1.34.2' })));
     sandbox.seed(

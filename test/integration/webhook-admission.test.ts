@@ -116,9 +116,8 @@ describe('endpointslice-webhook on a cluster', () => {
   it('registers itself with a certificate authority of its own', () => {
     const webhooks = configuration()?.webhooks ?? [];
     expect(webhooks).to.have.length(7);
-    for (const { clientConfig } of webhooks) {
+    for (const { clientConfig } of webhooks)
       expect(Buffer.from(clientConfig.caBundle ?? '', 'base64').toString()).to.match(/^-----BEGIN CERTIFICATE-----/);
-    }
   });
 
   for (const labels of [{ [LABEL_STRATEGY]: 'same-zone' }, { [LABEL_CONSIDER]: 'true' }]) {

@@ -154,9 +154,8 @@ describe('the admission server', () => {
     const { socket, received, closed } = await rawConnection();
     socket.write(headOf(60_000));
     // What is written while the last write is under way becomes one record with it.
-    for (let sent = 0; sent < 200 && !socket.destroyed; sent += 1) {
+    for (let sent = 0; sent < 200 && !socket.destroyed; sent += 1)
       await new Promise((resolve) => void socket.write(' ', resolve));
-    }
     await closed;
     expect(received())
       .to.match(/^HTTP\/1\.1 400 /)

@@ -77,11 +77,10 @@ const decodePatch = (response: Record<string, unknown>): PatchOperation[] => {
 
 /** Checks the envelope; returns the response. Throws WebhookCallError. */
 const openReview = (review: Record<string, unknown>, uid: string): Record<string, unknown> => {
-  if (review['apiVersion'] !== 'admission.k8s.io/v1' || review['kind'] !== 'AdmissionReview') {
+  if (review['apiVersion'] !== 'admission.k8s.io/v1' || review['kind'] !== 'AdmissionReview')
     throw new WebhookCallError(
       `expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${String(review['apiVersion'])}, Kind=${String(review['kind'])}`,
     );
-  }
   const { response } = review;
   if (!isRecord(response)) throw new WebhookCallError('webhook response was absent');
   if (response['uid'] !== uid)
@@ -127,9 +126,8 @@ export const createAdmission = ({ store, caller }: Dependencies): Admission => {
     if (verdict.kind === 'skip') return object;
     if (verdict.kind === 'error') throw new WebhookCallError(verdict.message);
     const { context } = input;
-    if (context.dryRun === true && !['None', 'NoneOnDryRun'].includes(webhook.sideEffects)) {
+    if (context.dryRun === true && !['None', 'NoneOnDryRun'].includes(webhook.sideEffects))
       throw badRequest(`admission webhook ${JSON.stringify(webhook.name)} does not support dry run`);
-    }
     const review = { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request };
     const response = openReview(await caller.call(webhook, review), asString(request['uid']));
     const operations = decodePatch(response);

@@ -66,9 +66,8 @@ const WEBHOOK_RULES: KindRules = {
       const config = asRecord(filled['clientConfig']);
       if (isRecord(config['service']))
         filled['clientConfig'] = { ...config, service: { port: 443, ...config['service'] } };
-      if (Array.isArray(filled['rules'])) {
+      if (Array.isArray(filled['rules']))
         filled['rules'] = filled['rules'].map((rule: unknown) => (isRecord(rule) ? { scope: '*', ...rule } : rule));
-      }
       return filled;
     });
   },

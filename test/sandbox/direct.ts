@@ -34,11 +34,10 @@ export const createDirectAccess = (
   const { store, registry, writer, rules, now } = dependencies;
   const kindOf = (object: StoredObject): ServedResource => {
     const found = registry.findKind(object.apiVersion ?? '', object.kind ?? '');
-    if (found === undefined) {
+    if (found === undefined)
       throw badRequest(
         `no resource is served for kind ${JSON.stringify(object.kind)} in ${JSON.stringify(object.apiVersion)}`,
       );
-    }
     return found;
   };
 

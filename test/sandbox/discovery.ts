@@ -63,19 +63,17 @@ const resourceList = (registry: Registry, group: string, version: string): Recor
 export const discover = (registry: Registry, path: string): Record<string, unknown> | undefined => {
   const parts = path.split('/').filter((part) => part !== '');
   const [root, group = '', version = ''] = parts;
-  if (root === 'api' && parts.length === 1) {
+  if (root === 'api' && parts.length === 1)
     return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
-  }
   if (root === 'api' && parts.length === 2) return resourceList(registry, '', group);
   if (root !== 'apis') return undefined;
   const known = groups(registry);
-  if (parts.length === 1) {
+  if (parts.length === 1)
     return {
       kind: 'APIGroupList',
       apiVersion: 'v1',
       groups: [...known].map(([name, versions]) => groupOf(name, versions)),
     };
-  }
   const versions = known.get(group);
   if (versions === undefined) return undefined;
   if (parts.length === 2) return { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group, versions) };

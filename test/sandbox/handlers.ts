@@ -50,13 +50,12 @@ const contentType = (exchange: Exchange): string =>
 
 const contextOf = ({ route, actor, exchange }: Call, kind: string): WriteContext => {
   const { dryRun, fieldManager, fieldValidation } = route.query;
-  if (dryRun !== undefined && dryRun !== 'All') {
+  if (dryRun !== undefined && dryRun !== 'All')
     throw invalidOptions(kind, {
       field: 'dryRun',
       reason: 'FieldValueNotSupported',
       message: `Unsupported value: ${JSON.stringify([dryRun])}: supported values: "All"`,
     });
-  }
   return {
     actor,
     dryRun: dryRun === 'All',
@@ -96,17 +95,15 @@ const asObject = (value: unknown, resource: ServedResource): StoredObject => {
     );
   }
   const metadata = value['metadata'];
-  if (metadata !== undefined && metadata !== null && !isRecord(metadata)) {
+  if (metadata !== undefined && metadata !== null && !isRecord(metadata))
     throw badRequest(
       `${resource.kind} in version "${resource.version}" cannot be handled as a ${resource.kind}: json: cannot unmarshal metadata into Go value of type v1.ObjectMeta`,
     );
-  }
   for (const map of ['labels', 'annotations']) {
-    if (Object.values(asRecord(asRecord(metadata)[map])).some((item) => typeof item !== 'string')) {
+    if (Object.values(asRecord(asRecord(metadata)[map])).some((item) => typeof item !== 'string'))
       throw badRequest(
         `${resource.kind} in version "${resource.version}" cannot be handled as a ${resource.kind}: json: cannot unmarshal into Go struct field ObjectMeta.metadata.${map} of type string`,
       );
-    }
   }
   return { kind: resource.kind, apiVersion, ...value, metadata: { ...asRecord(metadata) } };
 };

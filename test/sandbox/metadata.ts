@@ -21,9 +21,8 @@ export const generatedName = (prefix: string): string =>
 /** What the server alone decides, as it does for a new object. */
 export const fillSystemFields = (object: StoredObject, resource: ServedResource, now: number): void => {
   const { metadata } = object;
-  if (nameOf(object) === '' && metadata.generateName !== undefined && metadata.generateName !== '') {
+  if (nameOf(object) === '' && metadata.generateName !== undefined && metadata.generateName !== '')
     metadata.name = generatedName(metadata.generateName);
-  }
   metadata.uid = randomUUID();
   metadata.creationTimestamp = timestamp(now);
   if (resource.generation === 'none') delete metadata.generation;
@@ -86,18 +85,16 @@ const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const DNS_1035 = /^[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const nameRule = ({ group, plural }: ServedResource): { pattern: RegExp; text: string } => {
-  if (group === '' && plural === 'services') {
+  if (group === '' && plural === 'services')
     return {
       pattern: DNS_1035,
       text: "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
     };
-  }
-  if (group === '' && plural === 'namespaces') {
+  if (group === '' && plural === 'namespaces')
     return {
       pattern: DNS_LABEL,
       text: "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
     };
-  }
   return {
     pattern: SUBDOMAIN,
     text: "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",

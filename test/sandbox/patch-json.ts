@@ -71,24 +71,22 @@ const add = (root: unknown, op: string, path: string, value: unknown): unknown =
     return root;
   }
   const index = key === '-' ? container.length : /^(0|[1-9]\d*)$/.test(key) ? Number(key) : -1;
-  if (index < 0 || index > container.length) {
+  if (index < 0 || index > container.length)
     throw new PatchError(
       'inapplicable',
       `${op} operation does not apply: Unable to access invalid index: ${key}: invalid index referenced`,
     );
-  }
   container.splice(index, 0, value);
   return root;
 };
 
 const remove = (root: unknown, op: string, path: string): unknown => {
   const { container, key } = locate(root, op, path);
-  if (!exists(container, key)) {
+  if (!exists(container, key))
     throw new PatchError(
       'inapplicable',
       `${op} operation does not apply: Unable to remove nonexistent key: ${key}: missing value`,
     );
-  }
   if (Array.isArray(container)) container.splice(Number(key), 1);
   else delete container[key];
   return root;
@@ -118,9 +116,8 @@ const test = (root: unknown, { path, value }: PatchOperation): unknown => {
     // The original treats a missing member as null.
     if (value !== null && value !== undefined) throw error;
   }
-  if (!isDeepStrictEqual(found ?? null, value ?? null)) {
+  if (!isDeepStrictEqual(found ?? null, value ?? null))
     throw new PatchError('inapplicable', `testing value ${path} failed: test failed`);
-  }
   return root;
 };
 
@@ -148,16 +145,14 @@ const applyOperation = (root: unknown, operation: PatchOperation): unknown => {
 
 /** Checks the shape of a JSON Patch document. Throws PatchError `undecodable`. */
 export const decodeJsonPatch = (document: unknown): PatchOperation[] => {
-  if (!Array.isArray(document)) {
+  if (!Array.isArray(document))
     throw new PatchError('undecodable', 'json: cannot unmarshal object into Go value of type jsonpatch.Patch');
-  }
   return document.map((operation: unknown) => {
     if (!isRecord(operation))
       throw new PatchError('undecodable', 'json: cannot unmarshal value into jsonpatch.Operation');
     const { op, path, from, value } = operation;
-    if (typeof op !== 'string' || typeof path !== 'string' || (path !== '' && !path.startsWith('/'))) {
+    if (typeof op !== 'string' || typeof path !== 'string' || (path !== '' && !path.startsWith('/')))
       throw new PatchError('undecodable', 'operation needs the strings op and path, and path begins with a slash');
-    }
     return { op, path, value, ...(typeof from === 'string' ? { from } : {}) };
   });
 };

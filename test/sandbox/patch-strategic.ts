@@ -33,9 +33,8 @@ const mergeKeyOf = (field: string, patch: readonly unknown[]): string | undefine
 };
 
 const mergeKeyedList = (current: readonly unknown[], patch: readonly unknown[], key: string): unknown[] => {
-  if (patch.some((item) => isRecord(item) && item['$patch'] === 'replace')) {
+  if (patch.some((item) => isRecord(item) && item['$patch'] === 'replace'))
     return patch.filter((item) => !(isRecord(item) && '$patch' in item)).map((item) => clone(item));
-  }
   const result = [...current];
   for (const item of patch) {
     if (!isRecord(item)) continue;

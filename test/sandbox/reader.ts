@@ -90,18 +90,16 @@ export const createReader = (store: ObjectStore, toJson: (object: StoredObject) 
   const checkVersion = ({ query }: Route): void => {
     const match = query['resourceVersionMatch'];
     const version = versionOf(query['resourceVersion']);
-    if (match !== undefined && match !== '' && version === undefined) {
+    if (match !== undefined && match !== '' && version === undefined)
       throw invalidOptions('ListOptions', {
         field: 'resourceVersionMatch',
         reason: 'FieldValueForbidden',
         message: 'Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
       });
-    }
     checkReached(query['resourceVersion'], store);
     // Only the newest state is kept: an exact older one is as if compacted.
-    if (match === 'Exact' && version !== undefined && version !== store.version) {
+    if (match === 'Exact' && version !== undefined && version !== store.version)
       throw expired(`The resourceVersion for the provided list is too old.`);
-    }
   };
 
   const page = (
@@ -138,9 +136,8 @@ export const createReader = (store: ObjectStore, toJson: (object: StoredObject) 
         checkVersion(route);
         return page(resource, route, select(resource, route), 0, undefined);
       }
-      if ((route.query['resourceVersion'] ?? '0') !== '0' && route.query['resourceVersion'] !== '') {
+      if ((route.query['resourceVersion'] ?? '0') !== '0' && route.query['resourceVersion'] !== '')
         throw badRequest('specifying resource version is not allowed when using continue');
-      }
       const { id, start } = decodeToken(token);
       const snapshot = snapshots.get(id);
       if (snapshot === undefined) throw expired(EXPIRED_TOKEN);

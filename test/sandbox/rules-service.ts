@@ -131,9 +131,8 @@ const validateTrafficDistribution = (spec: JsonRecord, old: JsonRecord, minor: n
 
 const validatePorts = (spec: JsonRecord): FieldError[] => {
   const ports = asArray(spec['ports']);
-  if (ports.length === 0 && spec['clusterIP'] !== 'None' && spec['type'] !== 'ExternalName') {
+  if (ports.length === 0 && spec['clusterIP'] !== 'None' && spec['type'] !== 'ExternalName')
     return [{ field: 'spec.ports', reason: 'FieldValueRequired', message: 'Required value' }];
-  }
   return ports.flatMap((port, index): FieldError[] => {
     const number = asRecord(port)['port'];
     if (typeof number === 'number' && number >= 1 && number <= 65_535) return [];

@@ -124,11 +124,10 @@ const validateAddressType = (object: StoredObject, old: StoredObject | undefined
       },
     ];
   }
-  if (old !== undefined && old['addressType'] !== value) {
+  if (old !== undefined && old['addressType'] !== value)
     return [
       { field, reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(value)}: field is immutable` },
     ];
-  }
   return [];
 };
 

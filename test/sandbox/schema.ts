@@ -43,12 +43,8 @@ export const fillDefaults = (value: unknown, schema: Schema): void => {
   if (!isRecord(value)) return;
   for (const [key, property] of Object.entries(propertiesOf(schema))) {
     const own = asRecord(property);
-    if (
-      own['default'] !== undefined &&
-      (value[key] === undefined || (value[key] === null && own['nullable'] !== true))
-    ) {
+    if (own['default'] !== undefined && (value[key] === undefined || (value[key] === null && own['nullable'] !== true)))
       value[key] = clone(own['default']);
-    }
     if (Object.hasOwn(value, key)) fillDefaults(value[key], own);
   }
   const additional = additionalOf(schema);
@@ -124,13 +120,12 @@ const validateArray = (value: unknown[], schema: Schema, field: string): FieldEr
   const errors = value.flatMap((item, index) => validateSchema(item, asRecord(schema['items']), `${field}[${index}]`));
   if (typeof minItems === 'number' && value.length < minItems)
     errors.push(bad(field, value.length, `should have at least ${minItems} items`));
-  if (typeof maxItems === 'number' && value.length > maxItems) {
+  if (typeof maxItems === 'number' && value.length > maxItems)
     errors.push({
       field,
       reason: 'FieldValueTooMany',
       message: `Too many: ${value.length}: must have at most ${maxItems} items`,
     });
-  }
   return errors;
 };
 

@@ -122,9 +122,8 @@ const planGroup = (
   const { drafts, left } = keepWanted(slices, group.endpoints, labels);
   const rest = fill(drafts, left);
   const create: StoredObject[] = [];
-  for (let start = 0; start < rest.length; start += MAX_ENDPOINTS_PER_SLICE) {
+  for (let start = 0; start < rest.length; start += MAX_ENDPOINTS_PER_SLICE)
     create.push(newSlice(service, family, group.ports, clone(rest.slice(start, start + MAX_ENDPOINTS_PER_SLICE))));
-  }
   const alive = drafts.filter(({ endpoints }) => endpoints.length > 0);
   return {
     create,

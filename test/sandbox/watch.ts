@@ -123,13 +123,12 @@ export const createWatchHub = ({ store, toJson, bookmarkSeconds }: Options): Wat
   return {
     serve(resource, route, user, exchange) {
       const { query } = route;
-      if (query['sendInitialEvents'] === 'true' && query['resourceVersionMatch'] !== 'NotOlderThan') {
+      if (query['sendInitialEvents'] === 'true' && query['resourceVersionMatch'] !== 'NotOlderThan')
         throw invalidOptions('ListOptions', {
           field: 'resourceVersionMatch',
           reason: 'FieldValueForbidden',
           message: 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
         });
-      }
       const timers: NodeJS.Timeout[] = [];
       const selected = matcherOf(resource, route);
       const watch: Watch = {

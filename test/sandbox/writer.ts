@@ -86,15 +86,13 @@ const prepareNew = (object: StoredObject, resource: ServedResource, namespace: s
   const prepared = clone(object);
   prepared.metadata ??= {};
   const version = prepared.metadata.resourceVersion;
-  if (version !== undefined && version !== '' && version !== '0') {
+  if (version !== undefined && version !== '' && version !== '0')
     throw unclassified('resourceVersion should not be set on objects to be created');
-  }
   delete prepared.metadata.resourceVersion;
   if (resource.namespaced) {
     const own = prepared.metadata.namespace ?? '';
-    if (own !== '' && own !== namespace) {
+    if (own !== '' && own !== namespace)
       throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-    }
     prepared.metadata.namespace = namespace;
   } else delete prepared.metadata.namespace;
   wipeSystemFields(prepared);
@@ -112,12 +110,11 @@ const check = (
 };
 
 const settleStatus = (object: StoredObject, old: StoredObject, context: WriteContext): StoredObject => {
-  if (context.subresource === 'status') {
+  if (context.subresource === 'status')
     return {
       ...clone(old),
       ...(object['status'] === undefined ? { status: undefined } : { status: object['status'] }),
     };
-  }
   if (context.withStatus === true && object['status'] !== undefined) return object;
   if (old['status'] === undefined) delete object['status'];
   else object['status'] = clone(old['status']);
@@ -130,22 +127,19 @@ const checkPreconditions = (
   stored: StoredObject,
   { resource, name, namespace }: Target,
 ): void => {
-  if (nameOf(object) !== name) {
+  if (nameOf(object) !== name)
     throw badRequest(`the name of the object (${nameOf(object)}) does not match the name on the URL (${name})`);
-  }
-  if (resource.namespaced && (object.metadata.namespace ?? namespace) !== namespace) {
+  if (resource.namespaced && (object.metadata.namespace ?? namespace) !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
   const version = object.metadata.resourceVersion ?? '';
   if (version !== '' && version !== stored.metadata.resourceVersion) throw conflict(resource, name);
   const uid = object.metadata.uid ?? '';
-  if (uid !== '' && uid !== stored.metadata.uid) {
+  if (uid !== '' && uid !== stored.metadata.uid)
     throw conflict(
       resource,
       name,
       `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.metadata.uid ?? ''}`,
     );
-  }
 };
 
 const dropUndefined = (object: StoredObject): StoredObject => {
@@ -239,20 +233,18 @@ export const createWriter = ({ store, rules, admission, now }: Dependencies): Wr
     const current = store.get(resourceKey(resource), namespace, name);
     if (current === undefined) throw notFound(resource, name);
     const { uid, resourceVersion } = preconditions ?? {};
-    if (uid !== undefined && uid !== current.metadata.uid) {
+    if (uid !== undefined && uid !== current.metadata.uid)
       throw conflict(
         resource,
         name,
         `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid ?? ''}`,
       );
-    }
-    if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
+    if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion)
       throw conflict(
         resource,
         name,
         `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${current.metadata.resourceVersion ?? ''}`,
       );
-    }
     if (context.dryRun === true) return current;
     if (isReleased(resource, current)) {
       store.remove(resource, namespace, name);

@@ -76,9 +76,8 @@ const naive: Contender = {
       const hints = chosen.map((choice) => sets[choice] ?? []);
       const found = evaluatePlan({ ...input, endpoints: hinted(input.endpoints, hints) });
       const overload = found.overload - least.overload;
-      if (overload < -1e-9 || (overload <= 1e-9 && found.crossZoneCost < least.crossZoneCost - 1e-9)) {
+      if (overload < -1e-9 || (overload <= 1e-9 && found.crossZoneCost < least.crossZoneCost - 1e-9))
         [best, least] = [{ hints }, found];
-      }
       const index = chosen.findIndex((choice) => choice < sets.length - 1);
       if (index < 0) return best;
       chosen.fill(0, 0, index);

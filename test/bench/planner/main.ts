@@ -40,9 +40,8 @@ const run = (quick: boolean, writeDocs: boolean): void => {
   const markdown = plannerMarkdown(results);
   console.log(markdown);
   const small = measured.filter(({ shape }) => shape.endpoints <= 9);
-  if (small.some(({ measurements }) => measurements[0]?.exact !== 1)) {
+  if (small.some(({ measurements }) => measurements[0]?.exact !== 1))
     throw new Error('a plan for nine endpoints or fewer is not proven optimal');
-  }
   if (!writeDocs) return;
   const docs = resolve(import.meta.dirname, '../../../docs/development/benchmarks.md');
   writeFileSync(docs, replaceGenerated(readFileSync(docs, 'utf8'), 'planner', markdown));

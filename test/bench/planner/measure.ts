@@ -52,9 +52,7 @@ export const measureShape = (shape: Shape, report: (line: string) => void): Shap
   const samples = contenders.map((): Sample[] => []);
   // The first pass only warms up: what counts is the planner in a process that has been running for a while.
   for (const input of problems.slice(0, 30)) for (const contender of contenders.slice(0, 3)) timed(contender, input);
-  for (const input of problems) {
-    contenders.forEach((contender, index) => samples[index]?.push(timed(contender, input)));
-  }
+  for (const input of problems) contenders.forEach((contender, index) => samples[index]?.push(timed(contender, input)));
   report(`${shape.name}: ${problems.length} problems`);
   const bounds = (samples[0] ?? []).map(({ outcome }) => outcome.bound ?? 1);
   const measurements = contenders.map(({ name }, index) => summarize(name, samples[index] ?? []));

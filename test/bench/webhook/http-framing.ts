@@ -41,9 +41,8 @@ const parseHead = (head: string): Head => {
   const status = /^HTTP\/1\.[01] (\d{3})(?: |\r|$)/.exec(head)?.[1];
   if (status === undefined) throw new FramingError(`not an HTTP/1.1 status line: ${JSON.stringify(head.slice(0, 80))}`);
   const close = /\r\nconnection:[ \t]*close[ \t]*(?:\r|$)/i.test(head);
-  if (/\r\ntransfer-encoding:[ \t]*chunked[ \t]*(?:\r|$)/i.test(head)) {
+  if (/\r\ntransfer-encoding:[ \t]*chunked[ \t]*(?:\r|$)/i.test(head))
     return { status: Number(status), close, length: 'chunked' };
-  }
   const length = /\r\ncontent-length:[ \t]*(\d+)[ \t]*(?:\r|$)/i.exec(head)?.[1];
   if (length === undefined) throw new FramingError(`response ${status} has neither content-length nor chunked framing`);
   return { status: Number(status), close, length: Number(length) };

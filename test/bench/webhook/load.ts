@@ -96,9 +96,8 @@ interface Recorder {
 
 const problemOf = (frame: ResponseFrame, shot: Shot): string | undefined => {
   if (frame.status !== 200) return `status ${frame.status}`;
-  if (shot.answerBytes !== undefined && frame.bodyBytes !== shot.answerBytes) {
+  if (shot.answerBytes !== undefined && frame.bodyBytes !== shot.answerBytes)
     return `a body of ${frame.bodyBytes} bytes where the verified answer had ${shot.answerBytes}`;
-  }
   return frame.close ? 'the server closes a keep-alive connection' : undefined;
 };
 

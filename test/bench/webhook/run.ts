@@ -76,9 +76,8 @@ export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): P
     }
     const cells: Cell[] = [];
     for (const scenario of SCENARIOS) {
-      for (const endpoints of SIZES) {
+      for (const endpoints of SIZES)
         cells.push(await measureCell({ scenario, endpoints, rounds, measureMs, contenders, ground, report }));
-      }
     }
     const measuredOn = environment();
     return {

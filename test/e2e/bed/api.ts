@@ -121,9 +121,8 @@ export const createApi = ({ socketPath, authority, client }: ApiOptions): Api =>
         path,
       );
       const query = `watch=1&resourceVersion=${metadata.resourceVersion}`;
-      for await (const line of lines(`${path}${path.includes('?') ? '&' : '?'}${query}`, signal, () => begin(items))) {
+      for await (const line of lines(`${path}${path.includes('?') ? '&' : '?'}${query}`, signal, () => begin(items)))
         yield JSON.parse(line) as WatchEvent<T>;
-      }
     },
     get: (path) => json('GET', path),
     list: async <T>(path: string) => (await json<{ items: T[] }>('GET', path)).items,

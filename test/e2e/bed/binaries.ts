@@ -89,9 +89,8 @@ export const missingRequirements = async (version: string = defaultVersion): Pro
   if (process.platform !== 'linux') return [`Linux: this is ${process.platform}`];
   const missing = missingPrograms(packages);
   if (missing.length === 0) missing.push(...(await missingPermission()));
-  if (!isOnPath('go') && !(await areBuilt(version).catch(() => false))) {
+  if (!isOnPath('go') && !(await areBuilt(version).catch(() => false)))
     missing.push(`Go 1.26 or newer, to build Kubernetes ${version} once (https://go.dev/dl/)`);
-  }
   return missing;
 };
 

@@ -40,9 +40,8 @@ export const waitFor = async <T>(
     } catch (error) {
       outcome = error;
     }
-    if (performance.now() > deadline) {
+    if (performance.now() > deadline)
       throw new Error(`${what}: not after ${timeoutSeconds} s; last seen: ${describeOutcome(outcome)}`);
-    }
     await delay(intervalMs, undefined, { signal });
   }
 };

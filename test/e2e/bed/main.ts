@@ -36,9 +36,8 @@ const up = async ({ nodes, zones, kubernetes }: UpOptions): Promise<void> => {
 };
 
 const list = (): void => {
-  for (const { id, directory, owned, state } of listBeds()) {
+  for (const { id, directory, owned, state } of listBeds())
     console.log(`${id}  ${owned ? `owner ${state.owner.pid}` : 'abandoned'}  ${directory}`);
-  }
 };
 
 const reap = async (): Promise<void> => {

@@ -87,9 +87,8 @@ export const runningStatus = (ready: boolean, addresses: AddressPair, node: BedN
 const openListeners = async (node: BedNode, addresses: AddressPair, port: number, answer: PodAnswer | undefined) => {
   await addAddresses(node.namespace, nodeDevice, addresses);
   if (answer === undefined) return;
-  for (const address of familiesOf(addresses)) {
+  for (const address of familiesOf(addresses))
     await node.agent.perform({ task: 'listen', address, port, answer: JSON.stringify(answer) });
-  }
 };
 
 const podObject = ({ node, app, labels }: PodOptions, name: string, port: number): object => ({

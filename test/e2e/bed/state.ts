@@ -118,9 +118,7 @@ export const listBeds = (root: string = defaultRoot()): FoundBed[] => {
 /** Removes the beds whose owner is gone and returns their ids; beds of living owners are left alone. */
 export const reapBeds = async (root: string = defaultRoot()): Promise<string[]> => {
   const abandoned = listBeds(root).filter(({ owned }) => !owned);
-  for (const { directory, state } of abandoned) {
-    await destroyBed(directory, state);
-  }
+  for (const { directory, state } of abandoned) await destroyBed(directory, state);
   for (const entry of entriesOf(root)) {
     const directory = join(root, entry);
     if (entry.startsWith('.') && isAbandonedDraft(directory)) rmSync(directory, { recursive: true, force: true });

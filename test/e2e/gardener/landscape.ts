@@ -113,9 +113,8 @@ export interface Commands {
 }
 
 export const createPriorities = async ({ api }: Bed): Promise<void> => {
-  for (const name of PRIORITIES) {
+  for (const name of PRIORITIES)
     await api.create('/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name }, value: 1_000 });
-  }
 };
 
 const prepareSeed = async (bed: Bed, world: World): Promise<void> => {

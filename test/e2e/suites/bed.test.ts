@@ -17,9 +17,8 @@ describe('bed', () => {
       ['b1', 'b'],
       ['b2', 'b'],
       ['c1', 'c'],
-    ] as const) {
+    ] as const)
       nodes.push(await bed().node({ name, zone }));
-    }
     for (const node of nodes) pods.push(await bed().pod({ node, app: 'web' }));
     service = await bed().service({ name: 'web', ipFamilyPolicy: 'RequireDualStack' });
   });

@@ -242,7 +242,7 @@ describe('chaos', function () {
   const lastAnswer = ({ name }: Component): string | undefined =>
     probes.seen.findLast((one) => one.name === name && one.path === '/readyz')?.answer;
 
-  if (isLongForm) {
+  if (isLongForm)
     it('keeps its memory: the heap after collection in the last quarter is that of the first', () => {
       for (const [name, samples] of heaps?.samples ?? []) {
         const quarter = Math.floor(samples.length / 4);
@@ -253,7 +253,6 @@ describe('chaos', function () {
       }
       expect(heaps?.samples.size).to.equal(3);
     });
-  }
 
   it('started every process again', () =>
     expect([...supervisor.restarts.keys()].sort()).to.deep.equal(programs.map(({ name }) => name).sort()));

@@ -102,9 +102,8 @@ describe('example', () => {
       { ...ofSeed, ...INJECTED.seed },
       { ...helmOf(deployment).values, ...INJECTED.seed },
       { ...runtimeClusterValues, ...INJECTED.runtime },
-    ]) {
+    ])
       expect(documents(await helm.template(values))).not.to.be.empty;
-    }
   });
 
   it('gardener has namespaces enforce the Pod Security Standard that the Pods comply with', () => {

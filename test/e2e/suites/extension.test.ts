@@ -78,9 +78,8 @@ describe('extension', () => {
       namespace({ metadata: { name: SHOOT } }),
       namespace({ metadata: { name: SILENT } }),
       namespace({ role: 'garden' }),
-    ]) {
+    ])
       await api.create('/api/v1/namespaces', object);
-    }
     const off = {
       endpointsliceWebhook: { enabled: false },
       monitoring: { alerts: 'none', serviceMonitors: false, dashboards: false },
@@ -146,9 +145,8 @@ describe('extension', () => {
   it('down, keeps no Shoot waiting that did not ask: no webhook, no finalizer, and nothing of its namespace stays', async () => {
     const { api } = bed();
     await reconciler.stop();
-    for (const kind of ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']) {
+    for (const kind of ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'])
       expect(await api.list(`/apis/admissionregistration.k8s.io/v1/${kind}`), kind).to.deep.equal([]);
-    }
     expect(await api.list(extensionsOf(SILENT)), 'nothing of ours to wait for').to.deep.equal([]);
     await api.create(`/api/v1/namespaces/${SILENT}/services`, {
       metadata: { name: 'gardener-resource-manager' },

@@ -62,9 +62,8 @@ describe('recovery of both commands', () => {
     installed = await install(bed());
     const { client } = installed.world;
     const calm = await createShoot(client, 'shoot--calm', 1_000);
-    for (const [index, name] of OUTAGES.entries()) {
+    for (const [index, name] of OUTAGES.entries())
       shoots.set(name, await createShoot(client, `shoot--${name}`, 2_000 + index * 100));
-    }
     await changeShoot(calm);
     const routed = SCALE.services - 1;
     await waitFor(

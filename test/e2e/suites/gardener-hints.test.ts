@@ -83,9 +83,8 @@ for (const version of VERSIONS) {
         spec: { holderIdentity: 'test', leaseDurationSeconds: 3_600, renewTime: microTime(Date.now()) },
       });
       await startResourceManager(bed(), { version: '1.141', hints: true });
-      for (const name of PLACES) {
+      for (const name of PLACES)
         await bed().api.create('/api/v1/namespaces', namespace({ metadata: { name, labels: { hints: 'theirs' } } }));
-      }
       await register(bed());
     });
 
@@ -164,9 +163,8 @@ describe('gardener: the webhook of v1.110, whose Kubernetes knows no hints for n
     await applyDefinitions(bed(), await realDefinitions());
     await startWebhook(bed());
     await startResourceManager(bed(), { version: '1.110', hints: true });
-    for (const name of [OURS, OLDER]) {
+    for (const name of [OURS, OLDER])
       await bed().api.create('/api/v1/namespaces', namespace({ metadata: { name, labels: { hints: 'theirs' } } }));
-    }
     await register(bed());
   });
 

@@ -184,7 +184,7 @@ for (const admission of [true, false]) {
       expect(of('after, agreeing', ROWS).filter((one) => one.bareMs > 0)).to.deep.equal([]);
     });
 
-    if (admission) {
+    if (admission)
       it("keeps the values of etcd's client Services through owners that disagree again", async () => {
         await measure('again, disagreeing', async () => {
           await deployAll(false);
@@ -192,7 +192,6 @@ for (const admission of [true, false]) {
         });
         for (const one of of('again, disagreeing', OF_DRUID)) expect(one, one.row).to.include({ ours: 0, bareMs: 0 });
       });
-    }
 
     it('is exactly off once the setting is off and the owners have reconciled', async () => {
       await measure('off', async () => {
@@ -222,9 +221,8 @@ for (const admission of [true, false]) {
     });
 
     it('never wrote a client Service of etcd, and let no Wait of an owner fail', () => {
-      for (const one of figures.filter(({ row: name }) => OF_DRUID.some((wanted) => nameOf(wanted) === name))) {
+      for (const one of figures.filter(({ row: name }) => OF_DRUID.some((wanted) => nameOf(wanted) === name)))
         expect(one.ours, `${one.row}, ${one.phase}`).to.equal(0);
-      }
       expect(failedWaits).to.equal(0);
     });
   });

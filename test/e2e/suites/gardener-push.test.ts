@@ -86,9 +86,8 @@ describe('gardener: a release is pushed', () => {
       const pushed = registry.pushed(repository);
       const [root] = readIndex(layout).manifests;
       expect(pushed.get(delivered.version)?.digest).to.equal(root?.digest);
-      for (const descriptor of [root!, ...manifestsIn(layout)]) {
+      for (const descriptor of [root!, ...manifestsIn(layout)])
         expect(pushed.get(descriptor.digest)?.content.equals(readBlob(layout, descriptor))).to.equal(true);
-      }
     });
   }
 

@@ -49,9 +49,8 @@ describe('gardener: registration', () => {
   for (const file of examples) {
     it(`accepts every field of example/gardener/${file}`, async () => {
       const printed = await strict(file, example(file));
-      for (const { kind, metadata } of documents(example(file))) {
+      for (const { kind, metadata } of documents(example(file)))
         expect(printed).to.match(new RegExp(`^${kind?.toLowerCase()}.*/${metadata?.name} serverside-applied$`, 'm'));
-      }
     });
   }
 

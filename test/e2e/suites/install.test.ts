@@ -261,9 +261,7 @@ describe('chart, installed', () => {
 
   it('asked for nothing that the rendered roles do not allow', () => {
     expect(programs).to.have.lengthOf(6);
-    for (const { name, logFile } of programs) {
-      expect(readFileSync(logFile, 'utf8'), name).not.to.match(/forbidden/i);
-    }
+    for (const { name, logFile } of programs) expect(readFileSync(logFile, 'utf8'), name).not.to.match(/forbidden/i);
     expect(audit().filter(({ responseStatus }) => responseStatus?.code === 403)).to.deep.equal([]);
   });
 

@@ -142,9 +142,8 @@ describe('load', function () {
   /** All slices, a page at a time. */
   const slices = async (): Promise<EndpointSlice[]> => {
     const found: EndpointSlice[] = [];
-    for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, { labelSelector: LABEL_STRATEGY })) {
+    for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, { labelSelector: LABEL_STRATEGY }))
       found.push(...items);
-    }
     return found;
   };
 
@@ -199,9 +198,8 @@ describe('load', function () {
       await waitFor('a patch for each Service', readRequests, isDone, { timeoutSeconds: 500 });
     });
     let routed = 0;
-    for await (const { items } of client.pages<Service>(SERVICES, { labelSelector: LABEL_STRATEGY })) {
+    for await (const { items } of client.pages<Service>(SERVICES, { labelSelector: LABEL_STRATEGY }))
       routed += items.filter(({ spec }) => spec?.trafficDistribution === 'PreferSameZone').length;
-    }
     expect(routed, 'Services with their settings').to.equal(SCALE.services);
     expect(readRequests().get('patch services')).to.equal(SCALE.services);
   });

@@ -84,9 +84,8 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
     world = await openWorld(bed(), { where: 'seed' });
     await world.create(namespace(), cluster());
     const labels = { [LABEL_MANAGED]: 'true' };
-    for (const name of NAMES) {
+    for (const name of NAMES)
       await world.create(service({ metadata: { name, namespace: NS, ...(name === 'mine' ? { labels } : {}) } }));
-    }
     await start();
   });
   after(() => world?.close());
@@ -133,7 +132,7 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
   }
 
   const lower = built.findLast((item) => SHAPES[item]?.field === 'PreferClose');
-  if (lower !== undefined && newer.length > 0) {
+  if (lower !== undefined && newer.length > 0)
     it(`goes back to ${lower} at once`, async () => {
       const since = world.audit.mark();
       await bed().changeVersion(lower);
@@ -141,7 +140,6 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
       await world.quiet();
       expect(written(since)).to.deep.equal(all);
     });
-  }
 
   it('uses a configured version instead, which decides at once', async () => {
     await reconciler.stop();

@@ -271,9 +271,8 @@ describe('a seed and a garden runtime side by side', () => {
     expect(log).to.contain('left to another installation: namespace garden\n');
     const distribution = async (namespace: string): Promise<string | undefined> =>
       (await bed().api.get<Routed>(serviceIn(namespace))).spec.trafficDistribution;
-    for (const [namespace, { by }] of Object.entries(OWNED)) {
+    for (const [namespace, { by }] of Object.entries(OWNED))
       expect(await distribution(namespace), namespace).to.equal(by === RUNTIME ? 'PreferSameZone' : undefined);
-    }
     const flow = await start(SEED, FLOW, '--cleanup');
     await waitFor(
       'the end of the clean-up',

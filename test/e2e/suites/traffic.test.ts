@@ -151,9 +151,8 @@ describe('traffic between zones', () => {
   before('three zones with two nodes each', async () => {
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
     await startWebhook(bed());
-    for (const name of ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']) {
+    for (const name of ['a1', 'a2', 'b1', 'b2', 'c1', 'c2'])
       nodes.set(name, await bed().node({ name, zone: name.charAt(0) }));
-    }
     for (const app of ['six', 'four', 'noneInC'] as const) await startPods(app);
   });
   after(() => {

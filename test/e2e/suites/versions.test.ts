@@ -151,9 +151,8 @@ for (const expected of versionCases(process.env)) {
     });
 
     it('says that it is this version', async () => {
-      for (const [program, found] of Object.entries(await componentVersions(bed()))) {
+      for (const [program, found] of Object.entries(await componentVersions(bed())))
         expect(found, program).to.match(new RegExp(`^v${version.replace('.', '\\.')}\\.\\d+$`));
-      }
     });
 
     it('gets its settings from settings-reconciler', async () => {

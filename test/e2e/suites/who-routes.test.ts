@@ -233,9 +233,8 @@ describe('who routes', () => {
 
   before('six Nodes with kubelet 1.36 and proxies of two versions, and a Service with the field', async () => {
     nodes = await startMixedProxies(bed());
-    for (const name of ['new-a', 'new-b', 'new-a', 'new-b']) {
+    for (const name of ['new-a', 'new-b', 'new-a', 'new-b'])
       await bed().pod({ node: nodes.get(name) as BedNode, app: 'web' });
-    }
     service = await bed().service({ name: 'web', trafficDistribution: 'PreferSameZone' });
     kubeconfig = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
     await waitFor('four hinted endpoints', explain, ({ given }) => given[0]?.ready === 4 && given[0].hinted === 4);

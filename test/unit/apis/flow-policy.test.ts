@@ -70,9 +70,7 @@ describe('the check of specs', () => {
       expect(check(spec), JSON.stringify(spec)).to.equal(undefined);
   });
 
-  for (const [name, spec] of wrong) {
-    it(`finds ${name}`, () => expect(check(spec)).to.match(/^spec/));
-  }
+  for (const [name, spec] of wrong) it(`finds ${name}`, () => expect(check(spec)).to.match(/^spec/));
 });
 
 describe('the definition of FlowPolicy', () => {

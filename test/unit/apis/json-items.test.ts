@@ -145,9 +145,8 @@ describe('parseQuantity', () => {
     '1,5',
     '1e9999',
     '１',
-  ]) {
+  ])
     it(`refuses ${JSON.stringify(text)}`, () => expect(parseQuantity(text)).to.equal(undefined));
-  }
 
   it('refuses a text of hostile length', () => {
     expect(parseQuantity('9'.repeat(1_000_000))).to.equal(undefined);
@@ -194,7 +193,6 @@ describe('nanoCpu', () => {
     it(`${JSON.stringify(quantity) ?? 'nothing'} is ${milli} millicores`, () =>
       expect(milliFromNano(nanoCpu(quantity))).to.equal(milli));
   }
-  for (const quantity of ['', '-1', 'two', undefined, { cpu: 1 }]) {
+  for (const quantity of ['', '-1', 'two', undefined, { cpu: 1 }])
     it(`${JSON.stringify(quantity) ?? 'nothing'} is no figure`, () => expect(unitsOf(quantity)).to.equal(undefined));
-  }
 });

@@ -14,9 +14,8 @@ const problemsOf = (providerConfig: unknown): string[] => {
 };
 
 describe('a providerConfig', () => {
-  for (const none of [undefined, null]) {
+  for (const none of [undefined, null])
     it(`that is ${none} asks for nothing`, () => expect(read(none)).to.deep.equal({ kind: 'absent' }));
-  }
 
   it('is read with its defaults, and what was given stays as it was', () => {
     const given = routingConfig({ services: [{ name: 'a', strategy: 'same-node' }] });
@@ -85,9 +84,8 @@ describe('a providerConfig', () => {
     ],
     ['more text than anybody writes', services({ name: 'a'.repeat(70_000) }), /has more than 65536 characters/],
   ];
-  for (const [name, config, says] of wrong) {
+  for (const [name, config, says] of wrong)
     it(`is refused with the field's path: ${name}`, () => expect(problemsOf(config)[0]).to.match(says));
-  }
 
   it('reports several problems, but no more than a person reads', () => {
     const many = Array.from({ length: 20 }, () => ({ name: 'a', strategy: 'nearest' }));

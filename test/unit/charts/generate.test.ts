@@ -58,9 +58,8 @@ describe('the table of values', () => {
     { name: 'a value without a comment', values: 'first:\n  size: 1\n', message: 'first.size has no comment' },
     { name: 'values that are no mapping', values: '[]', message: 'values.yaml: is not a mapping' },
   ];
-  for (const { name, values, message } of wrong) {
+  for (const { name, values, message } of wrong)
     it(`refuses ${name}`, () => expect(() => valueRows(values, SCHEMA)).to.throw(message));
-  }
 
   it('is rendered for the chart, whose every value has a comment and a schema entry', async () => {
     const lines = (await chartValues.render()).split('\n');
@@ -79,9 +78,8 @@ describe('the registration in the chart', () => {
 
   it('takes name, namespace, certificate, policy and timeout from the release', async () => {
     const text = await chartRegistration.render();
-    for (const field of ['name', 'namespace', 'caBundle', 'failurePolicy', 'timeoutSeconds']) {
+    for (const field of ['name', 'namespace', 'caBundle', 'failurePolicy', 'timeoutSeconds'])
       expect(text).to.match(new RegExp(`^ +${field}: \\{\\{ .* \\}\\}$`, 'm'));
-    }
     expect(text).to.contain('"system:serviceaccount:{{ .Release.Namespace }}:settings-reconciler"');
     expect(text).not.to.contain('placeholder');
   });

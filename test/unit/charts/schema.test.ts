@@ -92,9 +92,7 @@ describe('values.schema.json', () => {
       values: withValue('image.tag', tag),
     })),
   ];
-  for (const { name, values } of accepted) {
-    it(`accepts ${name}`, () => expect(errorsOf(values)).to.deep.equal([]));
-  }
+  for (const { name, values } of accepted) it(`accepts ${name}`, () => expect(errorsOf(values)).to.deep.equal([]));
 
   const refused: { path: string; value: unknown; field?: string }[] = [
     { path: 'image.repository', value: '' },

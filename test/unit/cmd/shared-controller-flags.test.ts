@@ -50,9 +50,8 @@ describe('flags of a controller', () => {
       flags: { logLevel: 'warn', logFormat: 'console' },
     },
   ];
-  for (const { name, line, flags } of given) {
+  for (const { name, line, flags } of given)
     it(`read ${name}`, () => expect(flagsOf(...line.split(' '))).to.deep.equal({ config: 'c.yaml', ...flags }));
-  }
 
   const wrong = [
     { name: 'no configuration', args: [], says: /--config/ },

@@ -12,9 +12,8 @@ describe('room for garbage in the heap of a controller', () => {
     ['is given to large caches where memory is plenty', 170, 16_384, true],
     ['is given within a limit of five times the heap', 200, 1_024, true],
     ['is not given where the limit is near', 200, 512, false],
-  ] as const) {
+  ] as const)
     it(title, () => expect(isRoomWorthwhile(usedMib * MIB, availableMib * MIB)).to.equal(is));
-  }
 });
 
 describe('a collection in one go, from time to time', () => {

@@ -52,9 +52,8 @@ describe('the session of a controller', () => {
     { name: "else the kubeconfig's", more: { namespace: 'context' }, namespace: 'context' },
     { name: 'else default', more: {}, namespace: 'default' },
   ];
-  for (const { name, more, namespace } of namespaces) {
+  for (const { name, more, namespace } of namespaces)
     it(`has its Lease in ${name}`, () => expect(open(more).namespace).to.equal(namespace));
-  }
 
   it('has a client of the cluster', () => expect(open().client.server).to.equal('https://127.0.0.1:6443'));
 

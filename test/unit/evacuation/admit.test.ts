@@ -124,9 +124,8 @@ describe('admission of a slice without a mark while a zone is evacuated', () => 
     ['a new one that is all there, beside other slices', sliceOf(at('a')), true, [[NOWHERE]]],
     ['a known one that a Pod of the zone joins', both(), false, [[NOWHERE], ['a', 'b'], ['a', 'c']]],
   ];
-  for (const [name, one, created, want] of hinted) {
+  for (const [name, one, created, want] of hinted)
     it(`evacuates ${name}`, () => expect(hintsIn([joined(one, created)])).to.deep.equal(want));
-  }
 
   const alone = () => sliceOf(routed('a'));
   const untouched: (readonly [
@@ -154,9 +153,8 @@ describe('admission of a slice without a mark while a zone is evacuated', () => 
       { ...both(), metadata: { ...both().metadata, annotations: { [ANNOTATION_EVACUATED]: '{' } } },
     ],
   ];
-  for (const [name, { created = false, running }, one] of untouched) {
+  for (const [name, { created = false, running }, one] of untouched)
     it(`leaves ${name}`, () => expect(joined(one, created, running)).to.equal(one));
-  }
 
   it('follows a selector of namespaces by name, and the labels that the controller copies from the Service', () => {
     const one = both();

@@ -31,9 +31,8 @@ describe('capacity: load of an endpoint by zone', () => {
     ['counts an endpoint without zone as one of all', load({ '': 1, b: 1 }, { a: 2, b: 2 }, ALL), { '': 1, b: 3 }],
     ['is nothing where nothing serves', load({ a: 0 }, { a: 1 }), {}],
   ];
-  for (const [name, input, expected] of cases) {
+  for (const [name, input, expected] of cases)
     it(name, () => expect(Object.fromEntries(loadByZone(input).loads)).to.deep.equal(expected));
-  }
 
   it('adds up to the demand, whatever keeps to what', () => {
     const zones = fc.dictionary(fc.constantFrom('', 'a', 'b', 'c'), fc.nat(9));
@@ -84,9 +83,8 @@ describe('capacity: endpoints to add', () => {
     ['impossible where no zone is left', load({}, { a: 3 }), [], 1, null],
     ['not more than 10,000', load({ b: 1 }, { a: 1e6 }), ['b'], 1, null],
   ];
-  for (const [name, input, zones, limit, expected] of cases) {
+  for (const [name, input, zones, limit, expected] of cases)
     it(name, () => expect(replicasToAdd(input, zones, limit)).to.deep.equal(expected));
-  }
 
   it('bring the busiest to the limit, and where all clients spread not one is too many', () => {
     const amounts = fc.record({ b: fc.nat(5), c: fc.nat(5) });

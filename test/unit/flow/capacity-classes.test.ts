@@ -25,9 +25,8 @@ describe('flow/capacity-classes', () => {
     ],
     ['knows no class of nothing', [], 4, []],
   ];
-  for (const [name, given, most, is] of tables) {
+  for (const [name, given, most, is] of tables)
     it(`classesOf ${name}`, () => expect(capacityClasses(given, most)).to.deep.equal(is));
-  }
 
   it('rounds down by less than (largest / smallest)^(1 / most), and not at all where there are few capacities', () => {
     fc.assert(

@@ -126,7 +126,6 @@ describe('planHints refuses', () => {
     ['negative stickiness', { stickiness: -0.1 }, 'stickiness must be 0 or more, got -0.1'],
     ['a negative cost', { cost: () => -1 }, 'cost from zone "a" to "b" must be 0 or more, got -1'],
   ];
-  for (const [name, wrong, message] of cases) {
+  for (const [name, wrong, message] of cases)
     it(name, () => expect(() => planHints({ ...input, ...wrong })).to.throw(RangeError, message));
-  }
 });

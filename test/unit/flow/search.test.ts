@@ -221,9 +221,8 @@ describe('flow/solve', () => {
       fc.property(numbers(5, 6), (problem) => {
         const { solution, exact, crossing } = solve(problem);
         const own = sameZoneGroups(problem)!;
-        for (const groups of [spreadGroups(problem), own]) {
+        for (const groups of [spreadGroups(problem), own])
           expect(compareFigures(solution, solutionOf(problem, groups))).to.be.at.most(0);
-        }
         expect(crossing.integrality).to.be.at.least(crossing.transportation);
         expect(solution.cost).to.be.at.least(crossing.integrality - 1e-8);
         // With overload, a plan at the bound of cost may still not be the one with least overload.

@@ -89,9 +89,8 @@ describe('selectService', () => {
   it('never takes what etcd-druid makes, whatever its labels ask for', () => {
     const labels = { [MANAGED]: 'true', 'app.kubernetes.io/managed-by': 'etcd-druid' };
     const client = { metadata: { name: 'own-client', namespace: 'x', labels } };
-    for (const scope of ['shoot', 'garden', undefined] as const) {
+    for (const scope of ['shoot', 'garden', undefined] as const)
       expect(selectService(client, scope), scope).to.deep.equal({ kind: 'writtenByDruid' });
-    }
   });
 
   it('knows the client Services of Etcds by the names that admission looks for', () => {

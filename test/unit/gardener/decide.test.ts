@@ -369,7 +369,6 @@ describe('classifyNamespace', () => {
     },
     { name: 'no metadata', namespace: {}, expected: { kind: 'other' } },
   ];
-  for (const { name, namespace: object, expected } of cases) {
+  for (const { name, namespace: object, expected } of cases)
     it(name, () => expect(classifyNamespace(object)).to.deep.equal(expected));
-  }
 });

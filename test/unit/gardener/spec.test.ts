@@ -116,7 +116,5 @@ describe('assessZones', () => {
     { name: 'a string in place of a list', zones: 'ab' as never, expected: single('SingleZone') },
     { name: 'members that are no strings', zones: [1, 2, null] as never, expected: single('SingleZone') },
   ];
-  for (const { name, zones, expected } of cases) {
-    it(name, () => expect(assessZones(zones)).to.deep.equal(expected));
-  }
+  for (const { name, zones, expected } of cases) it(name, () => expect(assessZones(zones)).to.deep.equal(expected));
 });

@@ -37,7 +37,6 @@ describe('hack: circles of imports', () => {
       circles: [],
     },
   ];
-  for (const { name, files, circles } of cases) {
+  for (const { name, files, circles } of cases)
     it(name, () => expect(checkCircles(project(files))).to.deep.equal(circles));
-  }
 });

@@ -115,9 +115,8 @@ describe('decideHints', () => {
         [undefined],
       ],
     ];
-    for (const [name, labels, endpoints, want, nodeHints = true] of cases) {
+    for (const [name, labels, endpoints, want, nodeHints = true] of cases)
       it(name, () => expect(hintsAfter(inputOf(sliceOf(endpoints, labels), { nodeHints }))).to.deep.equal(want));
-    }
 
     it('the mark of a spread plan does not concern same-zone', () => {
       const object = sliceOf([withHints('a', undefined)], strategy('same-zone'), { [ANNOTATION_PLAN]: 'spread' });
@@ -143,9 +142,8 @@ describe('decideHints otherwise', () => {
       ['no endpoints', sliceOf([], consider)],
       ['endpoints null', sliceOf(null, consider)],
     ] as const;
-    for (const [name, object] of right) {
+    for (const [name, object] of right)
       it(name, () => expect(decideHints(inputOf(object))).to.deep.equal({ kind: 'unchanged' }));
-    }
   });
 
   it('patches only the endpoints that need it, with add', () => {
@@ -231,9 +229,8 @@ describe('decideHints otherwise', () => {
             { addresses: ['198.18.0.10'], zone: 'a', hints: { forZones: [null, 5] } },
           ],
         },
-      ]) {
+      ])
         expect(hintsAfter(inputOf(object, { oldObject }))).to.deep.equal([zones('a')]);
-      }
     });
   });
 

@@ -13,9 +13,8 @@ describe('the strategies by label', () => {
     expect([...STRATEGIES_BY_LABEL.keys()]).to.deep.equal([LABEL_STRATEGY, LABEL_CONSIDER]);
   });
 
-  for (const name of STRATEGIES) {
+  for (const name of STRATEGIES)
     it(`finds ${name} by its label`, () => expect(strategyOf({ [LABEL_STRATEGY]: name })).to.equal(name));
-  }
 
   const none: { name: string; labels: Record<string, unknown> }[] = [
     { name: 'no labels', labels: {} },
@@ -24,15 +23,13 @@ describe('the strategies by label', () => {
     { name: 'no string', labels: { [LABEL_STRATEGY]: ['same-zone'] } },
     { name: 'consider false', labels: { [LABEL_CONSIDER]: 'false' } },
   ];
-  for (const { name, labels } of none) {
+  for (const { name, labels } of none)
     it(`finds nothing for ${name}`, () => expect(strategyOf(labels)).to.equal(undefined));
-  }
 });
 
 describe('isZoneName', () => {
-  for (const value of ['a', 'eu-1a', 'EU_1.a', '1', 'z'.repeat(63)]) {
+  for (const value of ['a', 'eu-1a', 'EU_1.a', '1', 'z'.repeat(63)])
     it(`accepts ${value.slice(0, 20)}`, () => expect(isZoneName(value)).to.equal(true));
-  }
   for (const value of [
     '',
     '-a',
@@ -48,18 +45,15 @@ describe('isZoneName', () => {
     5,
     ['a'],
     {},
-  ]) {
+  ])
     it(`refuses ${JSON.stringify(value)?.slice(0, 20)}`, () => expect(isZoneName(value)).to.equal(false));
-  }
 });
 
 describe('isNodeName', () => {
-  for (const value of ['n', 'node-1', 'ip-10-0-0-1.eu-west-1.compute.internal', '1.2', `${'a'.repeat(250)}.bc`]) {
+  for (const value of ['n', 'node-1', 'ip-10-0-0-1.eu-west-1.compute.internal', '1.2', `${'a'.repeat(250)}.bc`])
     it(`accepts ${value.slice(0, 20)}`, () => expect(isNodeName(value)).to.equal(true));
-  }
-  for (const value of ['', 'N', 'a_b', '-a', 'a-', 'a..b', '.a', 'a.', 'a\n', 'a'.repeat(254), undefined, 5]) {
+  for (const value of ['', 'N', 'a_b', '-a', 'a-', 'a..b', '.a', 'a.', 'a\n', 'a'.repeat(254), undefined, 5])
     it(`refuses ${JSON.stringify(value)?.slice(0, 20)}`, () => expect(isNodeName(value)).to.equal(false));
-  }
 });
 
 const shared = { forZones: [{ name: 'a' }] };
@@ -99,7 +93,6 @@ describe('excludedNamespacesOf', () => {
     ['what is listed comes back', ['kube-system'], [], ['default', 'ext']],
     ['what else is excluded, once', [], ['x', 'default'], ['default', 'ext', 'kube-system', 'x']],
   ] as const;
-  for (const [name, included, excluded, want] of cases) {
+  for (const [name, included, excluded, want] of cases)
     it(name, () => expect(excludedNamespacesOf('ext', { included, excluded })).to.deep.equal(want));
-  }
 });

@@ -121,9 +121,8 @@ describe('the owner of what is written in the whole cluster', () => {
   });
 
   it('passes on every other failure: a missing answer does not make a registration without owner', async () => {
-    for (const plural of ['namespaces', 'clusterroles']) {
+    for (const plural of ['namespaces', 'clusterroles'])
       expect(await rejection(owner('tar:webhook', failing(plural, 500)))).to.include({ status: 500 });
-    }
     const cut = new ConnectionError({ reason: 'Cut', message: 'cut', method: 'PATCH', path: '/x' });
     const cutting: Before = ({ verb }) => {
       if (verb === 'patch') throw cut;
@@ -224,7 +223,6 @@ describe('plannerUsersOf', () => {
     { name: 'our own for a quotation mark', planning: 'x" || true || "', users: [own] },
     { name: 'our own for a name that is too long', planning: 'x'.repeat(64), users: [own] },
   ];
-  for (const { name, configured = [], planning, users } of cases) {
+  for (const { name, configured = [], planning, users } of cases)
     it(`is ${name}`, () => expect(plannerUsersOf(configured, { ownNamespace: 'own', planning })).to.deep.equal(users));
-  }
 });

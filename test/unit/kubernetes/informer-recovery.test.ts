@@ -228,7 +228,6 @@ describe('informerDelay', () => {
       expected: 59_997,
     },
   ];
-  for (const { name, failures, random, asked, expected } of cases) {
+  for (const { name, failures, random, asked, expected } of cases)
     it(name, () => expect(informerDelay(failures, () => random, asked)).to.equal(expected));
-  }
 });

@@ -123,9 +123,8 @@ describe('loadKubeConfig, its limits', () => {
         expect(inspect(refused, { depth: 10 })).not.to.contain('hunter2');
       });
     }
-    for (const { name, content, context, says } of cases) {
+    for (const { name, content, context, says } of cases)
       it(name, () => expect(() => load(content, context)).to.throw(KubeConfigError, says));
-    }
 
     it('a file that is not there, and names it', () => {
       expect(() => loadKubeConfig({ kubeconfig: bed.folder.at('absent') })).to.throw(

@@ -33,9 +33,8 @@ describe('microTime', () => {
   for (const [ms, text] of [
     [0, '1970-01-01T00:00:00.000000Z'],
     [now, time],
-  ] as const) {
+  ] as const)
     it(`writes ${text} with six digits`, () => expect(microTime(ms)).to.equal(text));
-  }
 });
 
 describe('claimLease', () => {

@@ -87,9 +87,8 @@ describe('parseRetryAfter', () => {
     { name: 'infinity', header: 'Infinity', expected: undefined },
     { name: 'words', header: 'soon', expected: undefined },
   ];
-  for (const { name, header, expected } of cases) {
+  for (const { name, header, expected } of cases)
     it(`reads ${name}`, () => expect(parseRetryAfter(header, NOW)).to.equal(expected));
-  }
 });
 
 describe('retryDelay', () => {
@@ -117,9 +116,8 @@ describe('retryDelay', () => {
     { name: 'the last attempt still waits', error: refusal('GET', 429, 1), attempt: 3, expected: 1 },
     { name: 'then it is final', error: refusal('GET', 429, 1), attempt: 4, expected: undefined },
   ];
-  for (const { name, error, attempt = 0, expected } of cases) {
+  for (const { name, error, attempt = 0, expected } of cases)
     it(name, () => expect(retryDelay(error, attempt, () => 0)).to.equal(expected));
-  }
   it('never waits less than asked, and spreads by a quarter', () => {
     expect(retryDelay(refusal('GET', 429, 1_000), 0, () => 0.999)).to.be.closeTo(1_250, 1);
   });

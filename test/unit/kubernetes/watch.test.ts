@@ -92,9 +92,8 @@ describe('readEvents', () => {
   };
   const read = async (body: AsyncIterable<Uint8Array>, signal = new AbortController().signal): Promise<string[]> => {
     const names: string[] = [];
-    for await (const got of readEvents<KubernetesObject>(body, request, signal)) {
+    for await (const got of readEvents<KubernetesObject>(body, request, signal))
       names.push(got.type === 'BOOKMARK' ? 'bookmark' : (got.object.metadata?.name ?? ''));
-    }
     return names;
   };
 
@@ -162,7 +161,6 @@ describe('watchTimeoutSeconds', () => {
     [0, 300],
     [0.5, 450],
     [0.999_999, 599],
-  ] as const) {
+  ] as const)
     it(`is ${seconds} s for ${random}`, () => expect(watchTimeoutSeconds(() => random)).to.equal(seconds));
-  }
 });

@@ -182,9 +182,8 @@ describe('PromQL template', () => {
     },
     { name: 'nothing', template: '', filled: '' },
   ];
-  for (const { name, template, filled } of cases) {
+  for (const { name, template, filled } of cases)
     it(`puts names ${name}`, () => expect(fillTemplate(template, values)).to.equal(filled));
-  }
 
   for (const service of [
     '',

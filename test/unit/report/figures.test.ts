@@ -13,9 +13,8 @@ describe('report: figures', () => {
     [0.03, '3 %'],
     [0.0004, '0 %'],
   ];
-  for (const [share, text] of percentages) {
+  for (const [share, text] of percentages)
     it(`${String(share)} is ${text}`, () => expect(percentText(share)).to.equal(text));
-  }
 
   const overloads: readonly (readonly [number | null, string])[] = [
     [null, '-'],
@@ -25,9 +24,8 @@ describe('report: figures', () => {
     [1 / 3, '+33 %'],
     [2, '+200 %'],
   ];
-  for (const [overload, text] of overloads) {
+  for (const [overload, text] of overloads)
     it(`${String(overload)} above the fair share is ${text}`, () => expect(overloadText(overload)).to.equal(text));
-  }
 
   const volumes: readonly (readonly [number, string, string])[] = [
     [0.04, '0.04', '0.04 B/s'],

@@ -32,9 +32,8 @@ describe('isSameDistribution', () => {
     ['PreferClose', undefined, false],
     [undefined, undefined, true],
     ['Odd', 'Odd', true],
-  ] as const) {
+  ] as const)
     it(`${one} and ${other}: ${same}`, () => expect(isSameDistribution(one, other)).to.equal(same));
-  }
 });
 
 describe('resolveModeClash', () => {

@@ -98,9 +98,8 @@ describe('requestedStrategy', () => {
     },
     { name: "Gardener's label names none", object: build({ [CONSIDER]: 'true' }, {}), expected: undefined },
     { name: 'a malformed record claims nothing', object: build(label, {}, []), expected: 'load-aware' },
-  ]) {
+  ])
     it(name, () => expect(requestedStrategy(object)).to.equal(expected));
-  }
 
   it('is not changed by what we set for it', () => {
     const minors = fc.integer({ min: 24, max: 37 });
@@ -178,9 +177,8 @@ describe('conflictingMode', () => {
       expected: undefined,
     },
     { name: 'auto without strategy', object: build({}, { [MODE]: 'auto' }), expected: undefined },
-  ]) {
+  ])
     it(name, () => expect(conflictingMode(object)).to.deep.equal(expected));
-  }
 });
 
 describe('a label selector', () => {
@@ -214,9 +212,8 @@ describe('a label selector', () => {
       fits: false,
     },
   ];
-  for (const { name, selector, fits } of cases) {
+  for (const { name, selector, fits } of cases)
     it(`${name}: ${fits ? 'fits' : 'does not fit'}`, () => expect(matchesSelector(selector, labels)).to.equal(fits));
-  }
 });
 
 describe('planStrategyLabel', () => {

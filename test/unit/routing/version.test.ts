@@ -148,9 +148,8 @@ describe('proxyNeedsAnnotation', () => {
     { kubelet: 'v1.30.14', needs: true },
     { kubelet: 'v1.31.0-alpha.1', needs: false },
     { kubelet: 'v1.34.1', needs: false },
-  ]) {
+  ])
     it(`${kubelet}: ${needs}`, () => expect(proxyNeedsAnnotation(kubelet)).to.equal(needs));
-  }
 });
 
 const HINTS = 'service.kubernetes.io/topology-aware-hints';

@@ -137,9 +137,8 @@ describe('cleanText', () => {
   });
 
   it('leaves other text as it is', () => {
-    for (const text of ['', 'bearer', 'a certificate: -----BEGIN CERTIFICATE-----', 'ünï\n\tcode']) {
+    for (const text of ['', 'bearer', 'a certificate: -----BEGIN CERTIFICATE-----', 'ünï\n\tcode'])
       expect(cleanText(text)).to.equal(text);
-    }
   });
 });
 
@@ -176,9 +175,8 @@ describe('cleanFields', () => {
     { name: 'one object twice, which is no cycle', value: [shared, shared], expected: [{ a: 1 }, { a: 1 }] },
     { name: 'whole objects under a secret name', value: { data: { 'tls.crt': 'x' } }, expected: { data: REDACTED } },
   ];
-  for (const { name, value, expected } of table) {
+  for (const { name, value, expected } of table)
     it(`writes ${name}`, () => expect(plain(cleanFields({ value }))).to.deep.equal({ value: expected }));
-  }
 
   it('keeps a field named __proto__ a field', () => {
     const clean = cleanFields(JSON.parse('{"__proto__":{"polluted":true},"a":1}') as Record<string, unknown>);

@@ -79,9 +79,7 @@ describe('masking', () => {
   }
 
   it('once more changes nothing', () => {
-    for (const { text } of Object.values(SECRETS_TO_PLANT)) {
-      expect(maskText(maskText(text))).to.equal(maskText(text));
-    }
+    for (const { text } of Object.values(SECRETS_TO_PLANT)) expect(maskText(maskText(text))).to.equal(maskText(text));
   });
 
   it('is done soon with long words, whatever they look like', () => {

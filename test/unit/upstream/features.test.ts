@@ -44,9 +44,7 @@ describe('the table of reasons', () => {
   }
   it('is in the reference, every reason once', async () => {
     const text = await reasonsReference.render(readFileSync(reasonsReference.path, 'utf8'));
-    for (const reason of Object.keys(REASONS)) {
-      expect(text.split(`| \`${reason}\` |`), reason).to.have.length(2);
-    }
+    for (const reason of Object.keys(REASONS)) expect(text.split(`| \`${reason}\` |`), reason).to.have.length(2);
     expect(text).to.not.match(/\{\w+\}/);
   });
 });

@@ -56,9 +56,7 @@ describe('reclaiming memory between reviews', () => {
     { name: 'those in between do not delay it', sizes: [650_000, 5_000, 77_000, 650_000], collections: 1 },
     { name: 'the largest bodies ask for one each', sizes: [7_340_032, 7_340_032], collections: 2 },
   ];
-  for (const { name, sizes, collections } of cases) {
-    it(name, () => expect(run(sizes)).to.equal(collections));
-  }
+  for (const { name, sizes, collections } of cases) it(name, () => expect(run(sizes)).to.equal(collections));
 
   it('the real collector frees what only the young generation holds', () => {
     const collect = createReviewCollector();

@@ -102,9 +102,8 @@ describe('mergeRegistration', () => {
     { name: 'another address', change: () => ({ clientConfig: { url: 'https://evil' } }) },
     { name: 'rules', change: () => ({ rules: [] }) },
   ];
-  for (const { name, change } of restored) {
+  for (const { name, change } of restored)
     it(`restores ${name}`, () => expect(merge(stored(change))?.webhooks).to.deep.equal(build().webhooks));
-  }
 
   it('a failure policy that was configured wins', () => {
     const wanted = build({ failurePolicy: 'Fail' });

@@ -80,9 +80,8 @@ describe('configuration of sources of load', () => {
   });
 
   it('takes a token over plain HTTP on loopback only', () => {
-    for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+    for (const host of ['localhost', '127.0.0.1', '[::1]'])
       expect(problemsOf([prometheus({ url: `http://${host}:9090`, bearerTokenFile: '/t' })]), host).to.deep.equal([]);
-    }
   });
 
   for (const { name, sources, problems } of [

@@ -171,9 +171,7 @@ describe('loadConfiguration', () => {
     { name: 'no header', text: 'name: x', says: /apiVersion: is required.*\n.*kind: is required/ },
     { name: 'far too much', text: '#'.repeat(1_000_001), says: /more than 1000000 characters/ },
   ];
-  for (const { name, text, says } of broken) {
-    it(`refuses ${name}`, () => expect(failure(text).message).to.match(says));
-  }
+  for (const { name, text, says } of broken) it(`refuses ${name}`, () => expect(failure(text).message).to.match(says));
 
   it('survives a value that contains itself', () => {
     expect(failure(`${HEADER}name: &a [*a]`).problems[0]).to.deep.include({ field: 'name', line: 3 });
@@ -249,7 +247,6 @@ describe('a schema of the project', () => {
     FLOW_POLICY_SPEC_SCHEMA,
   };
   const ajv = new Ajv({ strict: false });
-  for (const [name, schema] of Object.entries(SCHEMAS)) {
+  for (const [name, schema] of Object.entries(SCHEMAS))
     it(`${name} is a valid JSON Schema`, () => expect(ajv.validateSchema(schema), ajv.errorsText()).to.equal(true));
-  }
 });

@@ -117,7 +117,6 @@ describe('SettingsReconcilerConfiguration', () => {
       says: /retryPeriodSeconds: times 1\.2 must be less/,
     },
   ];
-  for (const { name, body, says } of wrong) {
+  for (const { name, body, says } of wrong)
     it(`refuses ${name}`, () => expect(() => load(body)).to.throw(ConfigError, says));
-  }
 });

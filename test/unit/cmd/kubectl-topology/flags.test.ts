@@ -12,18 +12,15 @@ describe('a flag of reasons', () => {
     { name: 'several', text: 'SingleZone,any', words: ['SingleZone', 'any'] },
     { name: 'several with spaces', text: ' NoEndpoints , SingleZone', words: ['NoEndpoints', 'SingleZone'] },
   ];
-  for (const { name, text, words } of good) {
-    it(`reads ${name}`, () => expect(read(text)).to.deep.equal(words));
-  }
+  for (const { name, text, words } of good) it(`reads ${name}`, () => expect(read(text)).to.deep.equal(words));
 
   const wrong: { name: string; text: string; says: string }[] = [
     { name: 'a slip of the pen', text: 'any,SingelZone', says: '"SingelZone" is no reason; did you mean SingleZone?' },
     { name: 'something else', text: 'xyzzyplugh', says: '"xyzzyplugh" is no reason; see the reference of reasons.' },
     { name: 'nothing', text: '', says: '"" is no reason' },
   ];
-  for (const { name, text, says } of wrong) {
+  for (const { name, text, says } of wrong)
     it(`refuses ${name}`, () => expect(() => read(text)).to.throw(InvalidArgumentError, says));
-  }
 });
 
 describe('the flags of every command', () => {

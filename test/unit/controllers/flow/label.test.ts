@@ -94,9 +94,8 @@ describe('the strategy label', () => {
     },
     { name: 'of its author stays while observing', service: authored, observeOnly: true, writes: NOTHING },
   ];
-  for (const { name, service: given, observeOnly = false, writes } of cases) {
+  for (const { name, service: given, observeOnly = false, writes } of cases)
     it(name, () => expect(written(labelPlan(given, observeOnly))).to.deep.equal(writes));
-  }
 
   it('is reverted by the cleanup whatever the annotation says', () => {
     expect(written(revertLabel(own('load-aware', mode('load-aware'))))).to.deep.include({

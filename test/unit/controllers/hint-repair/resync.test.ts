@@ -191,9 +191,8 @@ describe('holdsPlan', () => {
     { name: 'same-zone', labels: strategy('same-zone'), endpoints: [endpoint({ ...hint('a') })], plan: false },
     { name: 'hints of somebody else', labels: {}, endpoints: [endpoint({ ...hint('a') })], plan: false },
   ];
-  for (const { name, labels, endpoints, plan } of planned) {
+  for (const { name, labels, endpoints, plan } of planned)
     it(`${name}: ${plan}`, () => expect(holdsPlan(slice({ metadata: { labels }, endpoints }))).to.equal(plan));
-  }
 
   it('does not hold in a slice that is being deleted', () => {
     const metadata = { labels: strategy('load-aware'), deletionTimestamp: '2026-01-01T00:00:00Z' };

@@ -71,9 +71,8 @@ describe('projections', () => {
       garden({ enabled: false }),
       garden({ zones: ['a'] }),
       garden({ enabled: null }),
-    ]) {
+    ])
       expect(decideGardenRouting(projectGarden(whole))).to.deep.equal(decideGardenRouting(whole));
-    }
   });
 });
 

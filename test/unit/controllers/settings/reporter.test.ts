@@ -142,9 +142,8 @@ describe('labels of a namespace', () => {
       labels: undefined,
     },
   ];
-  for (const { name, of, labels } of decisions) {
+  for (const { name, of, labels } of decisions)
     it(`follow from the decision ${name}`, () => expect(labelsFor(namespaceDecision(of), own)).to.deep.equal(labels));
-  }
 });
 
 describe('metrics of the settings reconciler', () => {
@@ -187,9 +186,8 @@ describe('metrics of the settings reconciler', () => {
       'topology_aware_routing_planner_alive 1',
       'topology_aware_routing_settings_writes_total{kind="Service",cause="repair"} 2',
       'topology_aware_routing_slice_touches_total{outcome="hinted"} 1',
-    ]) {
+    ])
       expect(first.split('\n')).to.include(line);
-    }
     reason = 'SingleZone';
     const second = await metrics.text();
     expect(second).to.contain('reason="SingleZone"} 3').and.not.to.contain('reason="Enabled"');

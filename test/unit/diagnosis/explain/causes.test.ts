@@ -26,9 +26,8 @@ describe('diagnosis: causes', () => {
     [['c', 'b', 'a', 'a'], 'a, b and c'],
     [['e', 'd', 'c', 'b', 'a'], 'a, b, c and 2 more'],
   ];
-  for (const [names, text] of lists) {
+  for (const [names, text] of lists)
     it(`lists ${JSON.stringify(names)} as "${text}"`, () => expect(listed(names)).to.equal(text));
-  }
 
   it('counts', () => expect([counted(1, 'Node'), counted(0, 'Node')]).to.deep.equal(['1 Node', '0 Nodes']));
 

@@ -141,9 +141,8 @@ describe('the command of a cause', () => {
       /\[\/metadata\/annotations\/service\.kubernetes\.io~1topology-mode\]/,
     ],
   ];
-  for (const [name, own, kubelet, expected, agents = [kubeProxy(kubelet)]] of cases) {
+  for (const [name, own, kubelet, expected, agents = [kubeProxy(kubelet)]] of cases)
     it(`is for ${name}`, () => expect(fixes(own, kubelet, agents)).to.match(expected));
-  }
 
   it('says who would revert it, of a workload too', () => {
     const collector = createCollector();

@@ -72,9 +72,8 @@ const byRoutes = ({ nodes, service, slice }: Cluster, weights: SimulationReport[
 const expectSame = (left: Matrix, right: Matrix): void => {
   const froms = new Set([...Object.keys(left), ...Object.keys(right)]);
   for (const from of froms) {
-    for (const to of new Set([...Object.keys(left[from] ?? {}), ...Object.keys(right[from] ?? {})])) {
+    for (const to of new Set([...Object.keys(left[from] ?? {}), ...Object.keys(right[from] ?? {})]))
       expect(left[from]?.[to] ?? 0, `${from} to ${to}`).to.be.closeTo(right[from]?.[to] ?? 0, TOLERANCE);
-    }
   }
 };
 
@@ -105,18 +104,16 @@ describe('simulate, for any cluster', () => {
       const report = reportFor(cluster);
       for (const [mode, { matrix, lostShare }] of outcomesOf(report)) {
         expect(total(matrix) + lostShare, mode).to.be.closeTo(1, TOLERANCE);
-        for (const [zone, { share }] of Object.entries(report.demand.zones)) {
+        for (const [zone, { share }] of Object.entries(report.demand.zones))
           expect(sumOf(matrix[zone]), `${mode}, row ${zone}`).to.be.closeTo(share, TOLERANCE);
-        }
       }
     });
   });
 
   it('what stays in its zone is the diagonal', () => {
     check(100, (cluster) => {
-      for (const [mode, { matrix, inZoneShare }] of outcomesOf(reportFor(cluster))) {
+      for (const [mode, { matrix, inZoneShare }] of outcomesOf(reportFor(cluster)))
         expect(inZoneShare, mode).to.be.closeTo(diagonal(matrix), TOLERANCE);
-      }
     });
   });
 

@@ -207,9 +207,8 @@ describe('simulate: now, and what is in force', () => {
     ];
     for (const own of others) {
       const report = reportFor({ ...UNEVEN, service: own });
-      for (const mode of MODE_NAMES) {
+      for (const mode of MODE_NAMES)
         expect(modeOf(report, mode).outcome, mode).to.deep.equal(modeOf(plain, mode).outcome);
-      }
     }
   });
 

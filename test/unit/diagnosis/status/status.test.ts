@@ -235,9 +235,8 @@ describe('status', () => {
       ['is rather one with a managed Service', [...names('shop'), own], 'zoo'],
       ['is empty where all that is known is left out', names('default'), ''],
     ];
-    for (const [title, objects, wanted] of CHOICES) {
+    for (const [title, objects, wanted] of CHOICES)
       it(title, () => expect(probedNamespace(statusEvidence({}, (all) => [...all, ...objects]))).to.equal(wanted));
-    }
   });
 
   describe('shows evacuations', () => {

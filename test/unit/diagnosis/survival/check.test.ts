@@ -75,9 +75,7 @@ describe('survival: the check before an evacuation', () => {
       ['TogetherNoEndpoint', 'Overloaded'],
     ],
   ];
-  for (const [name, found, expected] of cases) {
-    it(name, () => expect(reasonsOf(found)).to.deep.equal(expected));
-  }
+  for (const [name, found, expected] of cases) it(name, () => expect(reasonsOf(found)).to.deep.equal(expected));
 
   it('looks at another evacuation only for the Services that it is about', () => {
     const other = evacuation(B, { concerns: ({ metadata }) => metadata?.name === 'else' });

@@ -26,9 +26,8 @@ describe('survival: the answer for one Service', () => {
     ],
     ['counts endpoints without zone as elsewhere', [A, ''], {}, { answer: 'Survives', zoneless: 1 }],
   ];
-  for (const [name, zones, options, expected] of cases) {
+  for (const [name, zones, options, expected] of cases)
     it(name, () => expect(answered(web(zones), options)).to.deep.include(expected));
-  }
 
   const shares: readonly (readonly [percent: number, rounding: 'Up' | 'Down', leaving: number, answer: string])[] = [
     [100, 'Down', 3, 'Survives'],

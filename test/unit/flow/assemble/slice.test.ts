@@ -116,9 +116,8 @@ describe('endpoints of slices', () => {
     ],
     ['what is remembered, where they carry nothing', [flowSlice([flowEndpoint('b')])], remembered],
   ];
-  for (const [name, slices, plan] of plans) {
+  for (const [name, slices, plan] of plans)
     it(`are adopted as ${name}`, () => expect(planOnSlices(slices, remembered)).to.deep.equal(plan));
-  }
 
   it('are adopted as own zones where nothing is remembered', () => {
     expect(planOnSlices([flowSlice([flowEndpoint('b')])])).to.deep.equal({ spread: false, endpoints: [] });

@@ -141,9 +141,8 @@ describe('news in a status', () => {
     { name: 'more endpoints', more: { endpoints: [...ENDPOINTS, { name: 'c1', zone: 'c' }] }, news: 'now' },
     { name: 'a later time alone', more: { time: NOON + 9e6 }, news: 'no' },
   ];
-  for (const { name, more, news } of cases) {
+  for (const { name, more, news } of cases)
     it(`${name}: ${news}`, () => expect(newsIn(before, statusOf(input({ previous: before, ...more })))).to.equal(news));
-  }
 
   it('is all of the first one', () => expect(newsIn(undefined, before)).to.equal('now'));
 

@@ -39,9 +39,8 @@ describe('allocate', () => {
     ['no endpoints', equal(3), 0, { kind: 'refused', reason: 'TooFewEndpoints', endpoints: 0, zones: 3 }],
     ['fewer than zones', equal(3), 2, { kind: 'refused', reason: 'TooFewEndpoints', endpoints: 2, zones: 3 }],
     ['overload', equal(3), 4, { kind: 'refused', reason: 'OverloadThreshold', endpoints: 4, zones: 3 }],
-  ] as const) {
+  ] as const)
     it(`refuses: ${name}`, () => expect(allocate(ratios, endpoints)).to.deep.equal(expected));
-  }
 
   it('keeps minimum ≤ desired ≤ maximum + 1, and the minimums within the endpoints', () => {
     const weights = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 2, maxLength: 8 });

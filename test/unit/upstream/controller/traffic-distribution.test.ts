@@ -27,9 +27,8 @@ describe('hintByDistribution', () => {
       36,
     ],
     ['another zone is replaced', at('a', 1, { hints: ['b', 'c'] }), 'same-zone', { forZones: [{ name: 'a' }] }, 36],
-  ] as const) {
+  ] as const)
     it(name, () => expect(hints(endpoint, distribution, version)).to.deep.equal(expected));
-  }
 
   for (const [name, endpoint, rewritten] of [
     ['right hints', at('a', 1, { hints: ['a'] }), false],
@@ -64,9 +63,8 @@ describe('hintByDistribution', () => {
           'same-zone',
           minor(36),
         );
-        for (const { zone, hints: found } of [...update, ...unchanged].flatMap((slice) => slice.endpoints ?? [])) {
+        for (const { zone, hints: found } of [...update, ...unchanged].flatMap((slice) => slice.endpoints ?? []))
           expect(found).to.deep.equal({ forZones: [{ name: zone }] });
-        }
       }),
     );
   });

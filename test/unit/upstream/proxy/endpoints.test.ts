@@ -63,9 +63,8 @@ describe('mergeEndpoints', () => {
         expected: [],
       };
     }),
-  ]) {
+  ])
     it(name, () => expect(keys(slices, options)).to.deep.equal(expected));
-  }
 
   it('fills in conditions: ready and serving unless said, not terminating', () => {
     const [endpoint] = merge([aSlice([at('a', 1, { conditions: {} })])]);

@@ -138,9 +138,8 @@ describe('kubeProxyRoute: rules of 1.33 and newer', () => {
       'another proxy',
       { ...aService(), metadata: { name: 's', labels: { 'service.kubernetes.io/service-proxy-name': 'x' } } },
     ],
-  ] as const) {
+  ] as const)
     it(`${name}: not proxied`, () => expect(route(HINTED, { service }).reason).to.equal('NotProxied'));
-  }
 });
 
 describe('kubeProxyRoute: traffic policies', () => {

@@ -36,12 +36,10 @@ describe('issueServerCertificate', () => {
 
   it('covers its names and no other', () => {
     const { certificate } = server;
-    for (const name of ['webhook.garden.svc', 'webhook', 'a.example.org']) {
+    for (const name of ['webhook.garden.svc', 'webhook', 'a.example.org'])
       expect(certificate.checkHost(name, { subject: 'never' }), name).not.to.equal(undefined);
-    }
-    for (const name of ['garden.svc', 'other.garden.svc', 'a.b.example.org', 'test']) {
+    for (const name of ['garden.svc', 'other.garden.svc', 'a.b.example.org', 'test'])
       expect(certificate.checkHost(name, { subject: 'never' }), name).to.equal(undefined);
-    }
     expect(certificate.checkIP('127.0.0.1')).to.equal('127.0.0.1');
     expect(certificate.checkIP('fd00::1')).to.equal('fd00::1');
     expect(certificate.checkIP('127.0.0.2')).to.equal(undefined);
@@ -62,9 +60,8 @@ describe('issueServerCertificate', () => {
     ['a name with a zero byte', ['a\0b'], /not a DNS name or IP address/],
     ['a name beyond ASCII', ['bücher.example'], /not a DNS name or IP address/],
     ['a URL', ['https://a'], /not a DNS name or IP address/],
-  ] as const) {
+  ] as const)
     it(`refuses ${name}`, () => expect(() => serverFor(authority, list)).to.throw(RangeError, message));
-  }
 
   it('is accepted in a TLS handshake that trusts the authority, also beside another one of the same name', async () => {
     const other = authorityPair();
@@ -199,9 +196,8 @@ describe('ipBytes', () => {
     ['2001:DB8:0:0:8:800:200C:417A', '20010db80000000000080800200c417a'],
     ['::ffff:10.0.0.1', '00000000000000000000ffff0a000001'],
     ['1:2:3:4:5:6:7:8', '00010002000300040005000600070008'],
-  ] as const) {
+  ] as const)
     it(`reads ${address}`, () => expect(ipBytes(address).toString('hex')).to.equal(hex));
-  }
 
   for (const address of ['', 'localhost', '1.2.3', '1.2.3.256', '::1::', 'fe80::1%eth0']) {
     it(`refuses ${JSON.stringify(address)}`, () => {
@@ -217,7 +213,6 @@ describe('readElements', () => {
     ['a length that is cut off', '04 82 01'],
     ['a length of more than four bytes', '04 85 01 01 01 01 01'],
     ['rubbish after a value', '01 01 ff 04'],
-  ] as const) {
+  ] as const)
     it(`refuses ${name}`, () => expect(() => readElements(bytes(hex))).to.throw(RangeError, /^DER/));
-  }
 });

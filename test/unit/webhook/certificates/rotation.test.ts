@@ -264,9 +264,8 @@ describe('decideRotation', () => {
         if (!((stored.server?.notAfter ?? 0) > now)) complain('server certificate has ended');
         if (!((stored.current?.notAfter ?? 0) > now)) complain('authority has ended');
         if (stored.server?.issuer === 'unknown') complain('signed by nobody that callers trust');
-        if (authority !== undefined && stored.current !== authority && stored.previous !== authority) {
+        if (authority !== undefined && stored.current !== authority && stored.previous !== authority)
           complain('the replaced authority is not published any more');
-        }
       }
       return found;
     };

@@ -93,9 +93,8 @@ describe('openSecretCertificates', () => {
       `webhook.${namespace}`,
       `webhook.${namespace}.svc`,
       `webhook.${namespace}.svc.cluster.local`,
-    ]) {
+    ])
       expect(leaf.checkHost(name, { subject: 'never' }), name).to.equal(name);
-    }
   });
 
   it('gives two replicas that start in the same moment the same certificates', async () => {

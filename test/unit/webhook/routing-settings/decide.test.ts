@@ -104,9 +104,8 @@ describe('the handler of routing settings', () => {
         want: { labels: { app: 'x' }, ...distribution, applied: distribution },
       },
     ];
-    for (const { name, old, next, want } of cases) {
+    for (const { name, old, next, want } of cases)
       it(name, () => expect(after(inputOf(serviceOf(next), serviceOf(old)))).to.deep.equal(serviceOf(want)));
-    }
 
     it('into an object without metadata.annotations', () => {
       const next = { metadata: { name: 'x' }, spec: {} };
@@ -263,9 +262,8 @@ describe('the handler of routing settings', () => {
     }
 
     it('a hostile old object holds nothing', () => {
-      for (const old of [null, [], 'x', { metadata: 5 }]) {
+      for (const old of [null, [], 'x', { metadata: 5 }])
         expect(decide(inputOf(serviceOf({ applied: distribution }), old)).kind).to.equal('unchanged');
-      }
     });
   });
 

@@ -115,9 +115,8 @@ describe("admission of etcd-druid's writes of a client Service", () => {
     { name: 'the same name by somebody else', written: service({ metadata: { name: NAME } }) },
     { name: 'what is excluded', written: druidWrites(undefined, { labels: { [LABEL_MANAGED]: 'false' } }) },
   ];
-  for (const { name, written } of leaves) {
+  for (const { name, written } of leaves)
     it(`leaves ${name} alone`, () => expect(admit(written, undefined, true)).to.equal(written));
-  }
 
   it('concludes nothing from a record that is not in its one form', () => {
     const stored = druidWrites(undefined, {}, '0.25');
