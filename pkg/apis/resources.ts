@@ -19,6 +19,7 @@ const pluralOf = (kind: string): string =>
   `${kind
     .toLowerCase()
     .replace(/(?<![aeiou])y$/, 'ie')
+    .replace(/defaults$/, 'default')
     .replace(/s$/, 'se')}s`;
 
 export const resource = (

@@ -111,6 +111,11 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     replicas: 'spec.replicas',
     template: 'spec.topologySpreadConstraints',
   },
+  // monzo/egress-operator#41, #48
+  'egress.monzo.com': {
+    service: 'spec.serviceTrafficDistribution (older: serviceTopologyMode)',
+    replicas: 'spec.minReplicas',
+  },
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
   // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator

@@ -69,6 +69,9 @@ const nodeWith = (name: string, zone: string, labels: object) => ({
   status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
 });
 
+const EDGE = { name: 'edge' };
+const NGF = { namespace: 'ngf', name: 'params' };
+
 const KEPT = ' and keeps to zones|, by the same hints';
 
 /** A tick stands only beside clients that keep to zones. */
@@ -317,6 +320,37 @@ const ROWS: readonly Row[] = [
     'Headless',
     /^✗ ineffective: no share can be predicted \(headless: its clients choose among addresses from DNS\)$/,
     /Give it a cluster IP/,
+  ],
+  [
+    'https://github.com/nginx/nginx-gateway-fabric/issues/5554',
+    {
+      spec: CLOSE,
+      extra: [
+        ...route('gateway.nginx.org/nginx-gateway-controller').map((each) =>
+          each.kind === 'GatewayClass' ? { ...each, spec: { ...(each['spec'] as object), parametersRef: NGF } } : each,
+        ),
+        beside('gateway.nginx.org/v1alpha2', 'NginxProxy', { useClusterIP: true }, NGF),
+      ],
+    },
+    'Effective',
+    undefined,
+    /^✓ effective: 100 %/,
+    /follows hints for zones/,
+  ],
+  [
+    'https://github.com/hashicorp/consul-k8s/pull/2357',
+    {
+      version: '1.28.5',
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        sidecar('consul-dataplane', 'hashicorp/consul-dataplane:1.3.1'),
+        beside('consul.hashicorp.com/v1alpha1', 'ServiceResolver', { prioritizeByLocality: { mode: 'failover' } }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /consul \(Pod shop\/client\) goes around it.* and keeps to zones$/,
+    /Envoy prefers its own zone by ServiceResolver shop\/web.* For consul: nothing, it keeps to zones/,
   ],
   // Load balancers.
   [
@@ -1003,6 +1037,53 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('istio-gateway'),
     /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,).* StickyClients/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/14692',
+    {
+      extra: [
+        ISTIO_1_26,
+        beside('networking.istio.io/v1', 'DestinationRule', {
+          host: 'web',
+          trafficPolicy: { loadBalancer: { simple: 'PASSTHROUGH' } },
+        }),
+      ],
+    },
+    /istio \(Pod shop\/client\) goes around it.*, by the same hints$/,
+    /DestinationRule shop\/web has PASSTHROUGH: Envoy goes on to the cluster IP(?! →)/,
+  ],
+  [
+    'https://github.com/traefik/traefik/issues/7983',
+    {
+      extra: [
+        beside('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', port: 80 }] }] }),
+        beside('apps/v1', 'Deployment', { template: { spec: { containers: [{ image: 'traefik:v2.9.10' }] } } }, EDGE),
+      ],
+    },
+    around('traefik'),
+    /→ an update: `nativeLB: true` in the IngressRoute \(from 2\.10\)/,
+  ],
+  [
+    'https://github.com/agentgateway/website/pull/437',
+    {
+      extra: [
+        ...route('agentgateway.dev/agentgateway'),
+        beside(
+          'apps/v1',
+          'Deployment',
+          { template: { spec: { containers: [{ image: 'cr.agentgateway.dev/agentgateway:v1.2.0' }] } } },
+          EDGE,
+        ),
+      ],
+    },
+    /agentgateway \(HTTPRoute shop\/web\) goes around it and keeps to zones/,
+    /by zones from 1\.2 on; PreferClose counts in the version seen/,
+  ],
+  [
+    'https://github.com/haproxytech/kubernetes-ingress/issues/675',
+    { extra: [ingress('haproxy'), ingressClass('haproxy', 'haproxy.org/ingress-controller')] },
+    around('haproxy'),
+    /without zones; no setting for zones is known/,
   ],
   [
     'https://github.com/zalando/skipper/issues/3785',

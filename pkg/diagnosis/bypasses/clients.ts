@@ -3,21 +3,20 @@ import type { Client } from './types.ts';
 
 /** istio/istio#54715, #56042 */
 const ISTIO = /\/(?:pilot|proxyv2|ztunnel):/;
-const NAMED = { major: 1, minor: 27 };
 
 /** Envoy of Istio, from a minor on; the host of a rule has to be the Service's (istio/istio#27552). */
 const byEnvoy = (minor: number, more: Client['since'] = {}) => ({
   setting: `\`spec.trafficDistribution: PreferClose\` of the Service (Istio from 1.${minor}; \`PreferSameZone\` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with \`trafficPolicy\`: \`loadBalancer.localityLbSetting.enabled: true\` and \`outlierDetection\` (\`consecutive5xxErrors: 5\`, \`interval: 10s\`, \`baseEjectionTime: 30s\`)`,
   asks: true as const,
   image: ISTIO,
-  since: { field: { major: 1, minor }, names: NAMED, ...more },
+  since: { field: { major: 1, minor }, names: { major: 1, minor: 27 }, ...more },
   byRule: 'DestinationRule' as const,
 });
 
 const BY_CONTROLLER = '; or start newer releases with `-enable-topology-aware-routing`';
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
-
+const NEG = "Google's load balancer sends to Pods of network endpoint groups, by its own balancing";
 const ALB = 'with target type ip the load balancer sends to Pods, by default across zones';
 
 /** An annotation that sends an Ingress, or what goes to the Service, to the cluster IP. */
@@ -27,8 +26,8 @@ const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesCluster
   usesClusterIp,
 });
 
+export const TRAEFIK = { image: /\btraefik:/, source: 'traefik/traefik docs/content' };
 export const NGINX = 'nginx.ingress.kubernetes.io/service-upstream';
-const NGINX_CODE = 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go';
 
 /** Of a class whose controller has no row here. */
 const unknownOf = (kind: string, field: string) => ({
@@ -46,13 +45,13 @@ export const CLIENTS = clients({
       NGINX,
       '; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
     ),
-    source: `${NGINX_CODE}; #9165, #12974`,
+    source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
   },
   'ingress-nginx/hints': {
     decides:
       'started with --enable-topology-aware-routing it follows hints of Services that ask by annotation (from 1.6.4) or by exactly PreferClose (from 1.13.0); with the annotation its Pods in a zone for which no endpoint is hinted answer 503',
     ...toClusterIp('ingress {name}', NGINX, ', which falls back; or an endpoint in every zone of its Pods'),
-    source: `${NGINX_CODE}; #11342`,
+    source: 'kubernetes/ingress-nginx#11342',
     byHints: true,
   },
   'f5-nginx-ingress': {
@@ -69,11 +68,11 @@ export const CLIENTS = clients({
       'traefik.ingress.kubernetes.io/service.nativelb',
       ' (from 2.10), and so does the provider setting `nativeLBByDefault` (from 3.0)',
     ),
-    source: 'traefik/traefik docs/content',
+    ...TRAEFIK,
   },
   'traefik/route': {
     setting: '`nativeLB: true` in the IngressRoute (from 2.10), or `nativeLBByDefault` of the provider (from 3.0)',
-    source: 'traefik/traefik docs/content',
+    ...TRAEFIK,
   },
   'traefik/gateway': { ...toClusterIp('service {service}', 'traefik.io/service.nativelb'), source: 'traefik/traefik' },
   'haproxy-ingress': {
@@ -89,18 +88,16 @@ export const CLIENTS = clients({
     source: 'Kong/kubernetes-ingress-controller docs/references/annotations.md',
   },
   apisix: {
-    setting:
-      '`resolveGranularity: service` of each of its backends in an ApisixRoute (in place of an Ingress) sends it to the cluster IP',
+    setting: '`resolveGranularity: service` of each of its backends, in an ApisixRoute, is the cluster IP',
     source: 'apache/apisix-ingress-controller api/v2/apisixroute_types.go',
   },
   skipper: {
     setting: 'start it with `-kubernetes-topology-zone` set to the zone of its Pods (releases of 2026)',
     source: 'opensource.zalando.com/skipper/kubernetes/zone-aware-routing',
   },
-  // minEndpointsByZone there
   'skipper/zones': {
     decides: 'started with -kubernetes-topology-zone it keeps to that zone, where 3 endpoints or more are in it',
-    source: 'zalando/skipper#3927',
+    source: 'zalando/skipper#3927 (minEndpointsByZone)',
   },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
   'nginx-gateway': {
@@ -165,11 +162,18 @@ export const CLIENTS = clients({
     asks: true,
     source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
+  agentgateway: {
+    decides: 'it chooses among the endpoints of Services that routes name, by zones from 1.2 on',
+    setting: '`spec.trafficDistribution` of the Service (from 1.2)',
+    asks: true,
+    image: /agentgateway\S*:v?\d/,
+    since: { field: { major: 1, minor: 2 } },
+    source: 'agentgateway.dev "Locality-aware routing"; agentgateway/agentgateway#840',
+  },
   gloo: { decides: "Gloo's Envoy sends to Pods, without zones", source: 'solo-io/gloo#10807 (open)' },
   emissary: {
     decides: 'its resolver gives Envoy the endpoints, without zones',
-    setting:
-      '`resolver: kubernetes-service` of the Mapping, or in the Module for all of them, sends it to the cluster IP',
+    setting: '`resolver: kubernetes-service` of the Mapping, or in the Module for all, sends it to the cluster IP',
     source: 'emissary-ingress/emissary docs "Service discovery and resolvers"; #5779',
   },
   'openshift-router': { source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template' },
@@ -199,8 +203,13 @@ export const CLIENTS = clients({
     source: 'XenitAB/terraform-modules#871; aws-load-balancer-controller#3431; ELB "disable-cross-zone"',
   },
   'gke-neg': {
-    decides: "Google's load balancer sends to Pods of network endpoint groups, by its own balancing",
+    decides: NEG,
     source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
+  },
+  'gke-neg/gateway': {
+    decides: NEG,
+    setting: 'a GCPTrafficDistributionPolicy with serviceLbAlgorithm WATERFALL_BY_ZONE (near the client first)',
+    source: 'Google Cloud documentation "service-lb-policy", "GCPTrafficDistributionPolicy"',
   },
   resolver: {
     decides: 'its library takes addresses of Pods from the API server or a control plane, and chooses among them',
@@ -229,8 +238,7 @@ export const CLIENTS = clients({
   'cilium-clustermesh/unknown': {
     decides:
       'Cilium from 1.18 on takes an affinity other than local and remote, `none` too, for one of its own: it leaves out the endpoints of other clusters (seen in 1.18.10; mended in June 2026)',
-    setting:
-      '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-` means none in all releases',
+    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-` is none everywhere',
     source: 'cilium/cilium#46623, #46635',
   },
   'cilium-clustermesh/remote': {
@@ -252,7 +260,7 @@ export const CLIENTS = clients({
   'istio-ambient': {
     decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
     image: ISTIO,
-    since: { field: { major: 1, minor: 23 }, names: NAMED },
+    since: { field: { major: 1, minor: 23 }, names: { major: 1, minor: 27 } },
     reads: /^networking\.istio\.io\/traffic-distribution=Prefer/,
     setting:
       '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or `kubectl annotate service {service} -n {namespace} networking.istio.io/traffic-distribution=PreferClose` (from 1.24)',
@@ -295,22 +303,23 @@ export const CLIENTS = clients({
     byRule: 'MeshLoadBalancingStrategy',
     decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags; a zone of Kuma is the cluster",
     setting:
-      'a MeshLoadBalancingStrategy with `localZone.affinityTags` on topology.kubernetes.io/zone for it, where Pods have that label',
-    source: 'kumahq/kuma policies/meshloadbalancingstrategy',
+      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone where Pods have that label (from 2.5)',
+    image: /\bkuma-(?:cp|dp):/,
+    source: 'kumahq/kuma policies/meshloadbalancingstrategy; #8022',
   },
   consul: {
-    decides: "the sidecar's Envoy chooses; by locality with Consul Enterprise only",
+    byRule: 'ServiceResolver ProxyDefaults',
+    decides: "Consul's Envoy chooses; by locality with Consul Enterprise only",
     image: /hashicorp\/consul(?:-enterprise)?:/,
     edition: /-ent\b|-enterprise:/,
     setting: '`spec.prioritizeByLocality.mode: failover` of ServiceResolver or ProxyDefaults (chart from 1.3.0)',
-    source: 'hashicorp/consul-k8s api/v1alpha1',
+    source: 'hashicorp/consul-k8s api/v1alpha1; #2357',
   },
-  // github.com/aws/aws-app-mesh-controller-for-k8s pkg/inject, openservicemesh/osm DESIGN.md
   sidecar: {
     decides:
       'what these Pods send is redirected to their sidecar{controller}, which chooses endpoints; AWS App Mesh and Open Service Mesh know no zones, of others it is not known here',
     setting: 'clients without that sidecar go through the cluster IP',
-    source: 'aws/aws-app-mesh-roadmap#94 (open), openservicemesh/osm#3043 (open)',
+    source: 'aws/aws-app-mesh-roadmap#94, openservicemesh/osm#3043 (both open); DESIGN.md there',
   },
   headless: {
     decides:

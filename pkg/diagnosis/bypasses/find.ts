@@ -1,6 +1,5 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
-import type { StringMap } from '../../apis/meta.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
@@ -10,7 +9,8 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SERVICE_MARKS, SOCKETS } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
-import { NEW_FIELD, BY_ITSELF, asSet, hiddenBy, isCrossZone, leaves, ofWaypoint, underLocal } from './settings.ts';
+import { BY_ITSELF, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { isCrossZone, leaves, ofWaypoint, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -39,6 +39,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
     mesh: { off, distribute, root },
+    /** What sends to cluster IPs, and may be named by a class or a Gateway. */
+    direct: entries.filter(({ settings }) => settings['direct'] !== undefined),
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),
     /** Pods by the mesh of their sidecar. */
@@ -70,13 +72,25 @@ type BypassIndex = ReturnType<typeof bypassIndex>;
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
 
-/** What its class names as the controller; undefined where the class is not among the objects. */
-const controllerOf = (entry: EntryObject, { entries }: BypassIndex): string | undefined => {
+/** Its Gateways, and the class; undefined where that is not among the objects. */
+const waysIn = (entry: EntryObject, { entries }: BypassIndex) => {
   const isParent = (each: EntryObject) =>
     each.kind === 'Gateway' && entry.parents.includes(`${each.namespace}/${each.name}`);
   const gateways = entry.kind === 'Ingress' ? [entry] : entries.filter(isParent);
   const [kind, names] = [entry.kind === 'Ingress' ? 'IngressClass' : 'GatewayClass', gateways.map(classOf)];
-  return entries.find((each) => each.kind === kind && names.includes(each.name))?.controller;
+  return { gateways, type: entries.find((each) => each.kind === kind && names.includes(each.name)) };
+};
+
+const controllerOf = (entry: EntryObject, index: BypassIndex) => waysIn(entry, index).type?.controller;
+
+/** By a policy for the Service, or by parameters of the Gateway or class. */
+const isDirect = (entry: EntryObject, key: string, index: BypassIndex): boolean => {
+  const { gateways, type } = waysIn(entry, index);
+  const own = [entry, ...gateways, ...(type ? [type] : [])];
+  const ways = new Set([key, ...own.flatMap((each) => [`${each.namespace}/${each.name}`, ...each.parents])]);
+  return index.direct.some(({ namespace, name, services, parents }) =>
+    [`${namespace}/${name}`, ...services, ...parents].some((target) => ways.has(target)),
+  );
 };
 
 const byController = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
@@ -100,15 +114,17 @@ const steered = (client: ClientName | undefined, { steering }: BypassIndex): Cli
 };
 
 /** Rules for what others send, and what KEDA's interceptors take. */
-const SENDS_NOTHING = /^(?:DestinationRule|HTTPScaledObject|InterceptorRoute|Backend\w+Policy|MeshLoadBalancing)/;
+const SENDS_NOTHING =
+  /^(?:DestinationRule|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend\w+Policy|MeshLoadBalancing)/;
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (SENDS_NOTHING.test(entry.kind) || entry.settings['nativeLB'] === 'true') return undefined;
-  // By default a Mapping goes to the name of the Service.
-  if (entry.kind === 'Mapping' && /^$|service/.test(entry.settings['resolver'] ?? index.resolver)) return undefined;
   // Discovery makes one of every Service; what a route names is used.
   if (entry.kind === 'Upstream' && !index.upstreams.has(`${entry.namespace}/${entry.name}`)) return undefined;
-  return steered(entry.client ?? byController(entry, index), index);
+  const client = steered(entry.client ?? byController(entry, index), index);
+  // By default it goes to the name of the Service.
+  const isByName = client === 'emissary' && /^$|service/.test(entry.settings['resolver'] ?? index.resolver);
+  return isByName ? undefined : client;
 };
 
 /** Default of EKS Auto Mode: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc */
@@ -123,21 +139,6 @@ const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service
   (client === 'gke-neg' &&
     entry.kind === 'Ingress' &&
     !/"ingress":\s*true/.test(service.metadata?.annotations?.['cloud.google.com/neg'] ?? ''));
-
-/** Where an annotation makes zones count there is nothing left to set. */
-const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefined)[]): Partial<Client> => {
-  const all = annotations.flatMap((own) => Object.entries(own ?? {}));
-  const isKept = all.some(([key, value]) => CLIENTS[client].kept?.test(`${key}=${value}`));
-  return isKept
-    ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '', keeps: true }
-    : {};
-};
-
-const OUTSIDE: Partial<Client> = {
-  decides:
-    'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
-  setting: '',
-};
 
 const KEEPS =
   ' It keeps connections to Nodes, each to one Pod: with target type ip (of an Ingress `alb.ingress.kubernetes.io/target-type: ip`) it balances Pods.';
@@ -164,17 +165,13 @@ const PROVIDERS: Partial<Record<ClientName, string>> = {
 
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean => {
   if (takesNodePorts(client, entry, service, index)) return true;
+  if (isDirect(entry, keyOfService(service), index)) return true;
   const provider = PROVIDERS[client] ?? '-';
   if (entry.settings['nativeLB'] === undefined && index.steering.includes(`${provider}.nativelb`)) return true;
   const { usesClusterIp = '', ofService = false }: Client = CLIENTS[client];
   // traefik/traefik#9885
   const ofEntry = ofService ? {} : entry.annotations;
   return [ofEntry, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
-};
-
-/** kubernetes/ingress-nginx#4024 */
-const SHARED = {
-  decides: `${BY_ITSELF}; Ingresses of one Service share an upstream: the first that was created decides for all`,
 };
 
 const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
@@ -235,7 +232,9 @@ export const callingOf = (service: Service, { members, pods }: Pick<BypassIndex,
 /** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
 const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
   const { meshes, pods, daemonSets, members, steering } = index;
-  if (members.controls.some((own) => selects(service, own))) return [];
+  // Sidecars and ztunnel take TCP only.
+  const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
+  if (isUdp || members.controls.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
   const isOther = (pod: PodSummary) => !selects(service, { namespace: pod.namespace, podLabels: pod.labels });
   const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
@@ -309,6 +308,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const image = shown.find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };
+    const none = seen.entry && plain.setting === undefined && !plain.unsure ? '; no setting for zones is known' : '';
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false, adds } = row;
@@ -318,7 +318,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : ''}`,
+      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : none}`,
       unsure,
       byHints,
       keeps,

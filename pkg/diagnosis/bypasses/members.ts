@@ -8,7 +8,7 @@ import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, Workload } from '../snapshot.ts';
-import type { ClientName } from './clients.ts';
+import { type ClientName, TRAEFIK } from './clients.ts';
 import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
@@ -142,14 +142,13 @@ type Runners = ReadonlyMap<string, readonly Runner[]>;
 
 const bySpace = (runners: readonly Runner[]): Runners => Map.groupBy(runners, ({ namespace }) => namespace);
 
-export const TRAEFIK = /\btraefik:/;
 const NATIVE = ['traefik.ingress.kubernetes.io/service.nativelb', 'traefik.io/service.nativelb'];
 
 /** What many Services of one snapshot share; `near`: what runs, by namespace. */
 export const memberIndex = (services: readonly Service[], near: Runners, entries: readonly EntryObject[]) => {
   const runners = [...near.values()].flat();
   const interceptors = runners.filter(({ images }) => images.join().includes(INTERCEPTOR));
-  const traefiks = runners.filter(({ images }) => TRAEFIK.test(images.join()));
+  const traefiks = runners.filter(({ images }) => TRAEFIK.image.test(images.join()));
   const marked = services.filter(({ metadata }) => NATIVE.some((key) => metadata?.annotations?.[key] === 'true'));
   const natives = new Set(marked.map(keyOfService));
   const others = services.filter((own) => own.spec?.selector && !isHeadless(own));

@@ -3,10 +3,12 @@ import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
 import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
+import { CLIENTS, type ClientName } from './clients.ts';
 import type { Client } from './types.ts';
 
 /** An alternative that versions without the field do not have. */
@@ -26,16 +28,20 @@ const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
 
 /** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #31735, #33470, #39477, #48084. */
-const BY_RULE: Readonly<Record<string, readonly [decides: string | undefined, setting: string, keeps?: true]>> = {
+const BY_RULE: Readonly<
+  Record<string, readonly [decides: string | undefined, setting: string, how?: 'keeps' | 'byHints']>
+> = {
+  // istio/istio#14692, pilot/pkg/networking/core/cluster_traffic_policy.go: the cluster becomes ORIGINAL_DST
+  passthrough: ['{rule} has PASSTHROUGH: Envoy goes on to the cluster IP', '', 'byHints'],
   off: ['{rule} switches locality off', SWITCH],
   distribute: [
     'Envoy follows `distribute` of {rule}, to what that names and to nothing else: zones without a ready endpoint fail, as it excludes failover',
     '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over',
   ],
-  kept: [`${KEPT}${EVERYWHERE}`, '', true],
+  kept: [`${KEPT}${EVERYWHERE}`, '', 'keeps'],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
-  outlier: [DETECTED, '', true],
-  mesh: [DETECTED, EVEN, true],
+  outlier: [DETECTED, '', 'keeps'],
+  mesh: [DETECTED, EVEN, 'keeps'],
   // It comes before the field of the Service, and does nothing.
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
   partly: [
@@ -93,7 +99,10 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
   const hosts = [`${namespace}/${name}`, `${namespace}/*`, '*/*'];
   const own = [...hosts, ...targets].flatMap((target) =>
-    rules.filter(({ kind, services, parents }) => kind === byRule && [...services, ...parents].includes(target)),
+    rules.filter(
+      ({ kind, services, parents }) =>
+        byRule?.split(' ').includes(kind) === true && [...services, ...parents].includes(target),
+    ),
   );
   const client = from ?? entry?.namespace ?? namespace;
   const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
@@ -140,16 +149,40 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (by !== undefined) {
     const { owner } = rule?.settings ?? {};
     const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
-    const [ruled, set, keeps = false] = by;
+    const [ruled, set, how] = by;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
-    return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, keeps });
+    const [keeps, byHints] = [how === 'keeps', how === 'byHints'];
+    return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, keeps, byHints });
   }
-  if (since === undefined || version === undefined) return {};
+  if (version === undefined) return {};
   const left = knownTo(setting, version);
+  // What older versions do is not known better.
+  if (since === undefined)
+    return left === '' && setting !== '' ? { setting: `an update: ${setting}` } : { setting: left };
   if (counts) return { setting: left, ...defined({ asks: row.asks }) };
   const newer = wished === undefined ? [] : [`an update to ${versionText(since)} or newer`];
   const ways = [...newer, ...(left === '' ? [] : [left])].join(', or ');
   return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: ways };
+};
+
+/** Where an annotation makes zones count there is nothing left to set. */
+export const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefined)[]): Partial<Client> => {
+  const all = annotations.flatMap((own) => Object.entries(own ?? {}));
+  const isKept = all.some(([key, value]) => CLIENTS[client].kept?.test(`${key}=${value}`));
+  return isKept
+    ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '', keeps: true }
+    : {};
+};
+
+export const OUTSIDE: Partial<Client> = {
+  decides:
+    'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
+  setting: '',
+};
+
+/** kubernetes/ingress-nginx#4024 */
+export const SHARED = {
+  decides: `${BY_ITSELF}; Ingresses of one Service share an upstream: the first that was created decides for all`,
 };
 
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */

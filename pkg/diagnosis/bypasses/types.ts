@@ -34,6 +34,6 @@ export interface Client {
   readonly image?: RegExp;
   /** Those of the edition that has the setting. */
   readonly edition?: RegExp;
-  /** Objects of this kind decide first. */
-  readonly byRule?: 'DestinationRule' | 'BackendTrafficPolicy' | 'BackendConfigPolicy' | 'MeshLoadBalancingStrategy';
+  /** Objects of these kinds decide first. */
+  readonly byRule?: `${string}Rule` | `${string}Policy` | `${string}Strategy` | 'ServiceResolver ProxyDefaults';
 }

@@ -29,7 +29,7 @@ import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, nodeCauses, updateOf, usedCauses, usedReport } from './used.ts';
-import { edgeRequest, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
+import { edgeRequest, elsewhere, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
  * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
@@ -194,7 +194,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
   const once = said.filter((each) => !again.includes(each));
-  return once.map((each) => (each === first ? { ...each, remedy: TOO_OLD } : each));
+  const byMesh = first?.reason === 'NotRequested' && elsewhere(facts)[2] !== undefined;
+  return once.map((each) => (each === first && !byMesh ? { ...each, remedy: TOO_OLD } : each));
 };
 
 export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>

@@ -5,7 +5,7 @@ import { objectTitle } from '../../apis/values.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { callingOf } from '../bypasses/find.ts';
-import { TRAEFIK } from '../bypasses/members.ts';
+import { TRAEFIK } from '../bypasses/clients.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import { isOnEveryNode } from './ask.ts';
@@ -181,7 +181,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
   const { callers, pods } = callingOf(service, index.bypasses);
-  const native = callers.find(({ runner }) => runner.images.some((image) => TRAEFIK.test(image)));
+  const native = callers.find(({ runner }) => runner.images.some((image) => TRAEFIK.image.test(image)));
   const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
   if (native !== undefined) return sticky(kept, NATIVE_REMEDY);
   // What goes around the cluster IP may balance requests, unless it passes connections on.

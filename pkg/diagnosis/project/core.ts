@@ -180,7 +180,9 @@ const hostOf = (object: Fields, key = 'host') => {
 };
 
 const keepsZone = (inner: Fields): boolean =>
-  fieldsIn(inner, 'zoneAware')['preferLocal'] !== undefined || listIn(inner, 'localZone.affinityTags').length > 0;
+  fieldsIn(inner, 'zoneAware')['preferLocal'] !== undefined ||
+  listIn(inner, 'localZone.affinityTags').length > 0 ||
+  textIn(inner, 'prioritizeByLocality.mode') === 'failover';
 
 /** Services for which Kuma's policy keeps to zones; a star and a star where it does so for the whole mesh. */
 const zonalTargets = (spec: Fields): Fields[] => {
@@ -203,6 +205,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   if (object['kind'] !== 'DestinationRule') return all.some(keepsZone) ? 'kept' : undefined;
   const policy = fieldsIn(object, 'spec.trafficPolicy');
   const setting = fieldsIn(policy, 'loadBalancer')['localityLbSetting'];
+  if (textIn(policy, 'loadBalancer.simple') === 'PASSTHROUGH') return 'passthrough';
   const lacks = (own: Fields): boolean => own['outlierDetection'] === undefined;
   if (isFields(setting) && setting['enabled'] === false) return 'off';
   if (listIn(setting, 'distribute').length > 0) return 'distribute';
@@ -227,6 +230,7 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   ServiceExport: (_, name) => [{ name }],
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
+  TCPMapping: (spec) => [hostOf(spec, 'service')],
   HTTPScaledObject: (spec) => [hostOf(fieldsIn(spec, 'scaleTargetRef'), 'service')],
   InterceptorRoute: (spec) => [hostOf(fieldsIn(spec, 'target'), 'service')],
   // Without a gateway it is for sidecars.
@@ -235,7 +239,15 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
       ? all.map((inner) => hostOf(fieldsIn(inner, 'destination')))
       : [],
   MeshLoadBalancingStrategy: zonalTargets,
+  ServiceResolver: (_, name) => [{ name }],
+  ProxyDefaults: () => [{ name: '*', namespace: '*' }],
 };
+
+/** Parameters of a class or Gateway, or a policy, that send to cluster IPs: Envoy Gateway's, NGINX Gateway Fabric's, Kong's. */
+const isDirect = (spec: Fields) =>
+  spec['routingType'] === 'Service' || spec['useClusterIP'] === true || spec['serviceUpstream'] === true
+    ? 'true'
+    : undefined;
 
 /** Who acts on it sees connections, and no requests, unless it has routes for HTTP. */
 const PASSED = /^(?:T(?:CP|LS)Route|IngressRouteTCP|VirtualService)$/;
@@ -275,8 +287,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     /** An IngressClass or GatewayClass; empty: none, or the default. */
     className: textIn(object, 'spec.ingressClassName') || textIn(object, 'spec.gatewayClassName'),
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
-    /** Gateways of a route, `namespace/name`; upstreams of Gloo have no other name for what a route sends to. */
-    parents: placesOf(under('parentRefs', 'targetRefs', 'upstream'), namespace),
+    /** Gateways of a route, and parameters of a Gateway or class, `namespace/name`; upstreams of Gloo have no other name for what a route sends to. */
+    parents: placesOf(under('parentRefs', 'targetRefs', 'upstream', 'parametersRef', 'parameters'), namespace),
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => steersClient(key))),
     settings: defined({
       locality: localityOf(object, all),
@@ -284,6 +296,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
       owner: makerOf(object),
+      direct: isDirect(fieldsIn(object, 'spec')),
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
       targetType: targetType || undefined,
       passes: PASSED.test(kind) && listIn(object, 'spec.http').length === 0 ? 'true' : undefined,
