@@ -89,18 +89,24 @@ const pastText = (past: MeasuredPast | undefined): string => {
   return `measured: ${percentText(share)} of its connections go around it, ${crosses} to another zone (${over})`;
 };
 
-/** Who goes around the cluster IP, or may, and what was measured of it. */
-const aroundTexts = ({ scope: { around, past } }: Explanation): string[] => {
-  const measured = pastText(past);
+/** What all clients that are seen go through in place of the cluster IP. */
+const wayOf = ({ scope: { around } }: Explanation) =>
+  around.find(
+    ({ client, all, possible, byHints }) => client !== 'headless' && all === true && !possible && byHints !== true,
+  );
+
+/** Who else goes around the cluster IP, or may, and what was measured of it. */
+const aroundTexts = (report: Explanation): string[] => {
+  const measured = pastText(report.scope.past);
+  const others = report.scope.around.filter((each) => each !== wayOf(report));
   return [
     ...(measured === '' ? [] : [measured]),
-    ...around.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps, all }) => {
+    ...others.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps }) => {
       const why = watches === undefined ? '' : `watches ${watches} and `;
       const how = byHints === true ? ', by the same hints' : keeps === true && !possible ? ' and keeps to zones' : '';
-      const who = all === true && !possible ? ' for all clients seen' : '';
-      return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${who}${how}`;
+      return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${how}`;
     }),
-    ...(around.length > 2 ? [`${around.length - 2} more do, or may`] : []),
+    ...(others.length > 2 ? [`${others.length - 2} more do, or may`] : []),
   ];
 };
 
@@ -137,34 +143,55 @@ const scopedText = (report: Explanation, alone: string): string => {
 const missedText = (report: Explanation): string => {
   const { effective } = report;
   const limits = effective.inZoneShare === null ? [] : aroundTexts(report);
-  const share = shareText(report, limits.length === 0 ? '' : ' through its cluster IP');
+  const share = shareText(report, limits.length === 0 && wayOf(report) === undefined ? '' : ' through its cluster IP');
   const texts = [`${share}${failingText(effective)}`, ...limitTexts(report), ...limits];
   return clean(`${texts.join('; ')}${entersText(report)}`);
 };
 
 /** A setting that this version does not act on is there, and named. */
-const unwantedText = ({ by }: Explanation['wanted']): string =>
-  by === ''
-    ? 'not wanted: the Service has no recognised topology setting'
-    : `not recognised: ${clean(by)} does nothing here`;
+const unwantedText = ({ wanted: { by }, causes: [first] }: Explanation): string => {
+  if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
+  const isVain = first !== undefined && ['ApiServer', 'ExternalName', 'Headless'].includes(first.reason);
+  return isVain
+    ? 'no setting of this Service makes zones count'
+    : 'not wanted: the Service has no recognised topology setting';
+};
 
 const unseenText = ({ routers }: Explanation): string =>
   routers.some(({ certainty }) => certainty === 'unknown') ? 'the data plane of some Nodes cannot be determined; ' : '';
 
-const verdictLine = (report: Explanation, { good, bad, strong }: Screen): string => {
+type Line = readonly [paint: 'good' | 'bad' | 'strong', mark: string, text: string];
+
+/** Of connections through the cluster IP. */
+const throughLine = (report: Explanation): Line => {
   switch (report.verdict) {
     case 'Effective':
-      if (isEffectiveInPart(report) || report.scope.enters !== '') return strong(`! ${scopedText(report, '')}`);
-      return good(`✓ ${scopedText(report, 'effective: ')}`);
+      if (isEffectiveInPart(report) || report.scope.enters !== '') return ['strong', '!', scopedText(report, '')];
+      return ['good', '✓', scopedText(report, 'effective: ')];
     case 'Assumed':
-      return strong(`~ effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`);
+      return ['strong', '~', `effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`];
     case 'Unknown':
-      return strong(`? not known: ${unseenText(report)}${shareText(report)}`);
+      return ['strong', '?', `not known: ${unseenText(report)}${shareText(report)}`];
     case 'NotWanted':
-      return bad(`✗ ${unwantedText(report.wanted)}; ${missedText(report)}`);
+      return ['bad', '✗', `${unwantedText(report)}; ${missedText(report)}`];
     case 'Ineffective':
-      return bad(`✗ ineffective: ${missedText(report)}`);
+      return ['bad', '✗', `ineffective: ${missedText(report)}`];
   }
+};
+
+/** All clients that are seen keep to their zone by what they go through, and each of their zones has endpoints. */
+const isKeptAround = (report: Explanation): boolean =>
+  wayOf(report)?.keeps === true &&
+  report.effective.clientZones.every((zone) => report.given.some(({ zones }) => (zones[zone]?.endpoints ?? 0) > 0));
+
+/** What decides for all clients that are seen stands first. */
+const verdictLine = (report: Explanation, screen: Screen): string => {
+  const [paint, mark, text] = throughLine(report);
+  const way = wayOf(report);
+  if (way === undefined) return screen[paint](`${mark} ${text}`);
+  const how = way.keeps === true ? 'keeps to zones' : 'is not seen to keep to zones';
+  const through = `all clients seen go through ${way.client} (${way.object}), which ${how}; ${text}`;
+  return isKeptAround(report) ? screen.good(`✓ ${through}`) : screen[paint](`${mark} ${through}`);
 };
 
 /** `kube-proxy routes`, of the groups that are assumed. */
@@ -289,10 +316,12 @@ const saidOnce = (causes: readonly Cause[]): readonly Cause[] =>
     return left.length === fix.length ? each : { ...each, fix: [...left, '# as above'] };
   });
 
-const causesText = ({ causes, verdict }: Explanation, screen: Screen): string => {
+const causesText = (report: Explanation, screen: Screen): string => {
+  const { causes, verdict } = report;
   const [first, ...others] = saidOnce(causes);
   if (first === undefined) return '';
-  const title = verdict === 'Effective' || verdict === 'Assumed' ? 'To look at' : 'First cause';
+  const isGood = verdict === 'Effective' || verdict === 'Assumed' || isKeptAround(report);
+  const title = isGood ? 'To look at' : 'First cause';
   const rest = others.map((each) => causeText(each, screen)).join('');
   const more = rest === '' ? '' : `\n${screen.strong('Also')}\n${rest}`;
   return `\n${screen.strong(title)}\n${causeText(first, screen)}${more}`;
