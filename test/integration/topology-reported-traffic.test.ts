@@ -349,7 +349,7 @@ const ROWS: readonly Row[] = [
     },
     'NotWanted',
     'NotRequested',
-    /consul \(Pod shop\/client\) goes around it.* and keeps to zones$/,
+    /^✓ all clients seen go through consul \(Pod shop\/client\), which keeps to zones; not wanted/,
     /Envoy prefers its own zone by ServiceResolver shop\/web.* For consul: nothing, it keeps to zones/,
   ],
   // Load balancers.
