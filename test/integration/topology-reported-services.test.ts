@@ -655,6 +655,15 @@ const ROWS: readonly Row[] = [
     /Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint .*"trafficDistribution".*"whenUnsatisfiable":"DoNotSchedule"/,
     /Add a topologySpreadConstraint/,
   ],
+  // Hints that lend what is in one zone keep nothing.
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/3652',
+    { version: '1.27.4', annotations: MODE, endpoints: ['b:a', 'b:b', 'b:c'], pods: { nodeSelector: { pool: 'gpu' } } },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /All 3 ready endpoints are on node-1 in b\. No ready endpoint of Service shop\/web is in a and c/,
+  ],
   [
     'https://github.com/kubernetes/kubernetes/issues/89922',
     {
@@ -697,7 +706,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 67 %/,
-    /serves a; .*Pod web-9 waits for a Node\. → See why in their events/,
+    /is in a; .*Pod web-9 waits for a Node\. → See why in their events/,
     /Place the Pods anew/,
   ],
   [
@@ -1247,7 +1256,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'AnnotationKeyNotRead',
     /^✗ not recognised: annotation service\.kubernetes\.io\/topology-mode=Auto /,
-    /topology-aware-hints=auto .*No ready endpoint of Service shop\/web serves a/,
+    /topology-aware-hints=auto .*No ready endpoint of Service shop\/web is in a/,
   ],
   [
     'https://github.com/kubernetes/enhancements/pull/5140',

@@ -9,16 +9,15 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SERVICE_MARKS, SOCKETS } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
-import { BY_ITSELF, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
-import { isCrossZone, leaves, ofWaypoint, underLocal } from './settings.ts';
+import { BY_ITSELF, DNS_UPSTREAM, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { isCrossZone, isUpstream, leaves, ofCache, ofWaypoint, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
-
-const DNS_UPSTREAM = 'kube-dns-upstream';
 
 /** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
+  const version = controlPlaneVersion(snapshot, undefined);
   const nodes = itemsOf(snapshot.nodes);
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
@@ -48,7 +47,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     pods: Map.groupBy(itemsOf(snapshot.pods), ({ namespace }) => namespace),
     watchers,
     members: memberIndex(services, watchers.runners, entries),
-    hasField: isEnabled('ServiceTrafficDistribution', controlPlaneVersion(snapshot, undefined)),
+    hasField: isEnabled('ServiceTrafficDistribution', version),
     daemonSets,
     containers,
     images,
@@ -59,7 +58,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
       : '',
-    hasUpstream: services.some(({ metadata }) => metadata?.name === DNS_UPSTREAM),
+    hasUpstream: services.some(isUpstream),
+    ofCache: ofCache(services.find(isUpstream), version),
     nodes,
     labels,
     isGke: labels.some((label) => label.startsWith('cloud.google.com/gke-')),
@@ -299,15 +299,16 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, index.pods.get(namespace), index.nodes) : {};
-    const { client, evidence, controller = '', all = false, possible = false, own = {}, ...seen } = { ...way, ...more };
+    const { client, evidence, controller = '', all = false, possible = false, ...seen } = { ...way, ...more };
+    const { own = client === 'node-local-dns' ? index.ofCache : {} } = { ...way, ...more };
     const plain: Client = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
     const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
-    const shown = plain.image === undefined ? [] : [...pilots, seen.image ?? '', ...index.images];
-    const image = shown.find((each) => plain.image?.test(each));
+    const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };
+    const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : '';
     const none = seen.entry && plain.setting === undefined && !plain.unsure ? '; no setting for zones is known' : '';
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
@@ -324,7 +325,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       keeps,
       adds,
       ...(index.hasField && asks && { asks }),
-      setting: setting
+      setting: `${setting}${then}`
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),
       /** Every client of the Service that is seen goes this way. */
@@ -338,7 +339,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
   const isRouted = found.some(({ client }) => client === 'ingress' || client === 'gateway');
   const suspected = watchersOf(service, index.watchers, callers, isRouted);
-  return [...known, ...suspected, ...aliasesOf(service, index.members)].sort(
+  return [...known, ...suspected, ...(isDns ? [] : aliasesOf(service, index.members))].sort(
     (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
   );
 };

@@ -124,7 +124,7 @@ const podsOf = ({ metadata, spec }: Service): string => {
   return [metadata?.namespace, ...labels.sort(byText)].join();
 };
 
-const askOf = ({ metadata, spec }: Service): string =>
+export const askOf = ({ metadata, spec }: Service): string =>
   [spec?.trafficDistribution, ...BOTH_ANNOTATIONS.map((key) => metadata?.annotations?.[key])].join();
 
 /** Clients that are seen to use another Service of the same Pods, which asks for something else. */

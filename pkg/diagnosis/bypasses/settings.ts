@@ -1,14 +1,17 @@
 // What a proxy is set to already, by objects and by its version.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { defined, nameOf, objectTitle } from '../../apis/values.ts';
+import { isEnabled } from '../../upstream/index.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import { compareVersions } from '../../routing/version.ts';
+import { atLeast, compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
+import { askOf } from './members.ts';
 import type { Client } from './types.ts';
 
 /** An alternative that versions without the field do not have. */
@@ -234,4 +237,18 @@ export const ofWaypoint = (name: string, pods: readonly PodSummary[] = [], nodes
     controller: `in ${zones.size === 0 ? 'whatever zone' : [...zones].join(', ')}`,
     own: isEverywhere ? {} : { keeps: false, setting: EVERY_ZONE },
   };
+};
+
+export const DNS_UPSTREAM = 'kube-dns-upstream';
+
+export const isUpstream = ({ metadata }: Service): boolean => metadata?.name === DNS_UPSTREAM;
+
+/** The Service that a DNS cache of the Nodes asks for what it lacks: not seen, asking for zones already, or of a version without the field. */
+export const ofCache = (upstream: Service | undefined, version: KubernetesVersion): Partial<Client> => {
+  if (upstream === undefined)
+    return { setting: 'what that Service is set to (`-upstreamsvc`, or `forward` in its Corefile)' };
+  if (/\w/.test(askOf(upstream))) return { setting: '' };
+  const auto = atLeast(version, 27) ? `${ANNOTATION_TOPOLOGY_MODE}=Auto` : `${ANNOTATION_TOPOLOGY_AWARE_HINTS}=auto`;
+  const setting = `\`kubectl -n kube-system annotate service ${DNS_UPSTREAM} ${auto}\``;
+  return isEnabled('ServiceTrafficDistribution', version) ? {} : { setting };
 };

@@ -70,8 +70,11 @@ const whyNoShare = ({ service, nodes, routes, endpoints, noZones, bypasses }: Fa
 const effectiveReport = (facts: Facts) => {
   const { routes, clientZones, noZones } = facts;
   const spread = facts.loop?.spreadOnPurpose === true;
+  // Where no Pod is, hints can only lend what crosses; an evacuation means it.
+  const isLent = ({ used, zone }: Route): boolean =>
+    used.every((endpoint) => endpoint.zone !== zone) && evacuatedZones(facts).length === 0;
   const isServed = (route: Route): boolean =>
-    (isKept(route) && !isFailing(facts, route)) || (spread && route.reason === 'NoHints');
+    (isKept(route) && !isLent(route) && !isFailing(facts, route)) || (spread && route.reason === 'NoHints');
   const unserved = clientZones.filter(
     (zone) => noZones.includes(zone) || routes.some((route) => route.zone === zone && !isServed(route)),
   );

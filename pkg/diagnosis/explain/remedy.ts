@@ -275,9 +275,11 @@ export const tryChanges = (
     const worse = worseOf(before, after);
     if (worse === 'overloads') return { overload: 1 + overloadOf(after) };
     if (worse !== undefined) return 'useless';
-    // Hints that lend endpoints to other zones are followed, and keep nothing more.
+    // Hints that lend endpoints to other zones are followed, and keep nothing more; where Pods are missing they cannot but lend.
     const keepsMore = share(after) > Math.min(share(before), 1 - 2 * ROUNDING) + ROUNDING;
-    const known = after.causes.every((cause) => cause.stage === 'prerequisite' || had.has(cause.reason));
+    const known = after.causes.every(
+      ({ stage, reason: code }) => stage === 'prerequisite' || had.has(code) || code === 'HintedForOtherZone',
+    );
     const isEffective = failing(after) < failing(before) || (keepsMore && (after.effective.effective || known));
     if (!isEffective) return 'useless';
     for (const other of others) {

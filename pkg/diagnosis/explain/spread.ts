@@ -235,8 +235,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const served = new Set(
     facts.idealRoutes
       .filter((route) => route.family === family && route.reason !== 'ZoneNotHinted')
-      // Also where hints are not followed, or the router is not known: a zone without endpoint is not served by its own.
-      .filter(({ mode, zone }) => mode !== '' || counts.has(zone))
+      // Also where hints are not followed or lend it others, or the router is not known: a zone without endpoint is not served by its own.
+      .filter(({ zone }) => counts.has(zone))
       .map(({ zone }) => zone),
   );
   const empty = clientZones.filter((zone) => !served.has(zone));
@@ -268,7 +268,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const isOnOne = only.nodeName !== '' && endpoints.every(({ nodeName }) => nodeName === only.nodeName);
   const host = isOnOne ? ` on ${only.nodeName}` : '';
   const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are${host} in ${only.zone}. ` : '';
-  const none = `${together}No ready${label} endpoint of Service ${name} serves ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
+  const none = `${together}No ready${label} endpoint of Service ${name} ${empty.some((zone) => counts.has(zone)) ? 'serves' : 'is in'} ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
   const { text = '', remedy, everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
   if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
