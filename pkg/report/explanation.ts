@@ -149,12 +149,12 @@ const missedText = (report: Explanation): string => {
 };
 
 /** A setting that this version does not act on is there, and named. */
-const unwantedText = ({ wanted: { by }, causes: [first] }: Explanation): string => {
+const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
   if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
-  const isVain = first !== undefined && ['ApiServer', 'ExternalName', 'Headless'].includes(first.reason);
-  return isVain
-    ? 'no setting of this Service makes zones count'
-    : 'not wanted: the Service has no recognised topology setting';
+  if (['ApiServer', 'ExternalName', 'Headless'].includes(causes[0]?.reason ?? ''))
+    return 'no setting of this Service makes zones count';
+  const isLocal = causes.some(({ reason }) => /^(?:Internal\w+Local|PolicyIgnored)$/.test(reason));
+  return `not wanted: the Service has no ${isLocal ? 'topology setting but internalTrafficPolicy Local' : 'recognised topology setting'}`;
 };
 
 const unseenText = ({ routers }: Explanation): string =>

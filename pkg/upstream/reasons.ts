@@ -120,6 +120,10 @@ export const REASONS = {
     'Node {node} has no zone label, so it ignores the hints of Service {service} and uses all {ready} ready endpoints.',
     'Label the Node with `topology.kubernetes.io/zone`.',
   ),
+  ProxyOfAnotherNode: kubeProxy(
+    'kube-proxy on Node {node} takes itself for {cause}, so it uses {used} endpoints of Service {service} by that.',
+    'Start kube-proxy with `--hostname-override=$(NODE_NAME)`, NODE_NAME from `spec.nodeName` of its Pod, and take `hostnameOverride` out of its ConfigMap; then restart it.',
+  ),
   HintsGateOff: kubeProxy(
     'kube-proxy {version} on Node {node} has the feature gates for topology hints off, so it uses all {ready} ready endpoints of Service {service}.',
     'Switch the gate `TopologyAwareHints` on, or update to 1.24 or newer.',
@@ -130,7 +134,7 @@ export const REASONS = {
   ),
   InternalTrafficPolicyLocal: anyProxy(
     'Service {service} has internalTrafficPolicy Local: Node {node} uses its own {used} endpoints and no hints.',
-    'Remove the policy if clients on other Nodes should be served; `PreferSameNode` prefers the Node but falls back to others.',
+    'Remove the policy if clients on other Nodes should be served; `PreferSameNode` (Kubernetes 1.34 and newer) prefers the Node but falls back to others.',
   ),
   NoLocalEndpoints: anyProxy(
     'Service {service} has internalTrafficPolicy Local and no usable endpoint on Node {node}: connections from there fail.',
@@ -154,7 +158,7 @@ export const REASONS = {
   ),
   HintsIgnored: anyProxy(
     '{cause} on Node {node} ignores hints, so it uses all {ready} ready endpoints of Service {service}.',
-    'No topology setting of the Service helps here: change the data plane, or its version where another follows hints, or let clients choose by zone (a mesh, a Gateway with locality). Where a DaemonSet serves every Node, `internalTrafficPolicy: Local` keeps connections on theirs, without fallback, if the data plane knows it (OVN-Kubernetes does).',
+    'No topology setting of the Service helps here: change the data plane, or its version where another follows hints, or let clients choose by zone (a mesh, a Gateway with locality).',
   ),
   RouterNotOptedIn: anyProxy(
     '{cause} on Node {node} follows hints only where the Service is annotated with `Auto`, so it uses all {ready} ready endpoints of Service {service}.',

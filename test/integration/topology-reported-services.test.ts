@@ -159,6 +159,22 @@ const WINDOWS = {
   metadata: { name: 'win', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/os': 'windows' } },
   status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.25.5' } },
 };
+const LONG_NAME = {
+  ...WINDOWS,
+  metadata: { name: 'vm-9.corp', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/hostname': 'vm-9' } },
+};
+const FOREIGN = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: {
+    namespace: 'shop',
+    name: 'web-outside',
+    labels: { 'kubernetes.io/service-name': 'web', 'endpointslice.kubernetes.io/managed-by': 'platform-team' },
+  },
+  addressType: 'IPv4',
+  ports: [{ name: 'http', port: 8080 }],
+  endpoints: [{ addresses: ['10.0.9.77'] }],
+};
 const ENDS = {
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
@@ -727,11 +743,52 @@ const ROWS: readonly Row[] = [
     /no data plane on win is known to read\. .*on Windows from 1\.27/,
   ],
   [
+    'https://github.com/kubernetes-sigs/kubespray/issues/3610',
+    { spec: CLOSE, extra: [proxyConfig('hostnameOverride: "node-0"\n')] },
+    'Ineffective',
+    'ProxyOfAnotherNode',
+    /^✗ ineffective: 33 %/,
+    /On 2 of 3 ready Nodes \(node-1 and node-2\) kube-proxy takes itself for Node node-0 .*--hostname-override/,
+    /UnevenLoad/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/71851',
+    { spec: CLOSE, extra: [LONG_NAME] },
+    'Ineffective',
+    'ProxyOfAnotherNode',
+    /^✗ ineffective: 8\d %/,
+    /On 1 of 4 ready Nodes .* a Node that is not there \(its hostname is no Node's name\)/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/124699',
+    { version: '1.28.9', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], extra: [FOREIGN] },
+    'Ineffective',
+    'EndpointWithoutHint',
+    /^✗ ineffective: 25 %/,
+    /in slice web-outside of platform-team\. .*not meant for this Service, delete the slice/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/111929',
+    { version: '1.25.0', annotations: HINTS, spec: { selector: undefined }, endpoints: ['a', 'b', 'c'] },
+    'Ineffective',
+    'NoSelector',
+    /^✗ ineffective: 33 %/,
+    /Slice web-x7k2p is left of a selector that it had: nothing updates it\. → Delete slice web-x7k2p once/,
+  ],
+  [
+    'https://github.com/cloudnativelabs/kube-router/issues/1005',
+    { spec: CLOSE, plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.2.1')] },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /`--run-service-proxy=false` of its DaemonSet leaves Services to kube-proxy.*`internalTrafficPolicy: Local`/,
+  ],
+  [
     'https://github.com/kubeovn/kube-ovn/issues/5013',
     { spec: LOCAL, plane: KUBE_OVN, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'PolicyIgnored',
-    /^✗ not wanted: .*33 %/,
+    /^✗ not wanted: .* no topology setting but internalTrafficPolicy Local; 33 %/,
     /no data plane here is known to read\. .*`--enable-lb=false`/,
     /connections from there fail/,
   ],

@@ -111,6 +111,7 @@ export declare const REASONS: {
     readonly ZoneNotHinted: Rule;
     readonly NodeNotHinted: Rule;
     readonly ClientNodeWithoutZone: Rule;
+    readonly ProxyOfAnotherNode: Rule;
     readonly HintsGateOff: Rule;
     readonly ProxyNeedsAnnotation: Rule;
     readonly InternalTrafficPolicyLocal: Rule;
@@ -156,6 +157,10 @@ export interface RouteInput {
     readonly slices: readonly EndpointSlice[];
     readonly version: KubernetesVersion;
     readonly gates?: FeatureGates;
+    readonly self?: {
+        readonly node: Node;
+        readonly why: string;
+    };
     readonly port?: string;
     readonly family?: string;
     readonly merge?: MergeEndpoints;

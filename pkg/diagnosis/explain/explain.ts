@@ -28,7 +28,7 @@ import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
-import { crossingCauses, nodeCauses, updateOf, usedCauses, usedReport } from './used.ts';
+import { crossingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
 import { edgeRequest, elsewhere, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
@@ -61,6 +61,7 @@ const whyNoShare = ({ service, nodes, routes, endpoints, noZones, bypasses }: Fa
   if (endpoints.length === 0) return 'no endpoint is ready';
   if (routes.every(({ reason }) => reason === 'RouterUnknown')) return 'the data plane is not known';
   if (endpoints.every(({ zone }) => zone === '')) return 'no endpoint has a zone';
+  if (routes.every((route) => isFailing({ endpoints }, route))) return 'every connection fails';
   if (noZones.length > 0)
     return `Nodes of zone ${listed(noZones.map((zone) => `"${zone}"`))} may be in any zone of the region`;
   if (bypasses.some(isAbroad)) return 'endpoints of other clusters get a share, and are not among these objects';
@@ -153,7 +154,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const entry = localEntryCauses(facts);
   const outside = firstOfEach([...shutOut(facts), ...entryCauses(facts, wanted)]);
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
-  const balance = facts.loop?.inForce === true || evacuation.length > 0 ? [] : balanceCauses(facts);
+  const stray = strayCauses(facts);
+  const balance = facts.loop?.inForce === true || evacuation.length + stray.length > 0 ? [] : balanceCauses(facts);
   // Proxies never look at hints of a headless Service or one with the policy Local.
   const isRouted = kind.every(({ stage }) => stage === 'given');
   const spread = isRouted ? spreadCauses(facts) : [];
@@ -166,6 +168,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(wanted || facts.service.spec?.type !== 'NodePort' || isGateway(facts) ? entry : []),
     ...failingCauses(facts),
     ...sure,
+    ...stray,
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone ? spread : []),

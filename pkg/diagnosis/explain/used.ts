@@ -1,5 +1,5 @@
 // What routers make of hints, Node by Node: which endpoints they use, and why not those of their zone.
-import type { Node } from '../../apis/core.ts';
+import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
@@ -10,7 +10,7 @@ import { PLANES, type Setting } from '../routers/planes.ts';
 import type { Facts } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
 import { inOnePlace } from './given.ts';
-import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed } from './reasons.ts';
+import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed, remedyOf } from './reasons.ts';
 
 /** By endpoints that are not ready, which complete hints do not have. */
 const OF_UNREADY: ReadonlySet<Reason> = new Set(['UnreadyForZone', 'UnusedWithoutHint', 'TerminatingForZone']);
@@ -111,7 +111,9 @@ export const usedCauses = (facts: Facts): Cause[] => {
       reason === 'HintsIgnored' || (facts.wish.mode !== 'none' && /NotOptedIn$|TopologyOff$/.test(reason));
     const nodes = routes.flatMap((route) => (route.reason === reason ? route.nodes.slice(0, 1) : []));
     const update = isOfRelease ? updateOf(facts, nodes, reason) : undefined;
-    const owned = reason === 'CiliumServiceTopologyOff' && isOfAks(facts.index.bypasses) ? AKS_REMEDY : update;
+    const plane = PLANES.find(({ name }) => nodes.some((node) => facts.index.routers.of(node).router === name));
+    const instead = plane?.instead && `${remedyOf(reason)} ${plane.instead}`;
+    const owned = reason === 'CiliumServiceTopologyOff' && isOfAks(facts.index.bypasses) ? AKS_REMEDY : (update ?? instead);
     const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : owned;
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });
@@ -143,6 +145,18 @@ export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
       });
     })
     .sort((a, b) => order.indexOf(a.addressType) - order.indexOf(b.addressType) || byText(a.node, b.node));
+};
+
+/** What kube-proxy takes for its own Node counts before all that is decided by it. */
+export const strayCauses = ({ nodes, wish, routes, index: { routers } }: Facts): Cause[] => {
+  if (wish.mode === 'none' && routes.every(({ reason }) => reason !== 'ProxyOfAnotherNode')) return [];
+  const own = nodes.flatMap((node) => {
+    const { self } = routers.of(node).routing;
+    return self === undefined || zoneOfNode(self.node) === zoneOfNode(node) ? [] : [{ name: nameOf(node), self }];
+  });
+  const who = `On ${own.length} of ${counted(nodes.length, 'ready Node')} (${listed(own.map(({ name }) => name))})`;
+  const evidence = `${who} kube-proxy takes itself for ${listed(own.map(({ self }) => self.why))}: by that name it looks for its zone and its own endpoints.`;
+  return own.length === 0 ? [] : [cause('used', 'ProxyOfAnotherNode', evidence)];
 };
 
 /** The remaining cause if everything that objects show is right. */

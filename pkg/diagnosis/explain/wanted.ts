@@ -9,7 +9,7 @@ import {
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
-import { eventText, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
+import { eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance, hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
@@ -56,6 +56,7 @@ export const wantedReport = (facts: Facts) => {
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
 const LOCAL_REASONS: ReadonlySet<string> = new Set([
+  'ProxyOfAnotherNode',
   'InternalTrafficPolicyLocal',
   'NoLocalEndpoints',
   'NoEndpoints',
@@ -172,8 +173,16 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const made = maker && ` The operator of ${maker.kind} ${maker.name} writes them, and may revert changes of them.`;
     const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : (made ?? ''), written];
     const [why, remedy] = clusters.length > 0 ? [imported, IMPORT_REMEDY] : own;
+    // kubernetes/kubernetes#111929
+    const left = unused.length > 0 ? [] : facts.slices.filter((slice) => isControllerSlice(slice)).map(nameOf);
+    const old = ` Slice ${listed(left)} is left of a selector that it had: nothing updates it.`;
+    const drop = `Delete slice ${listed(left)} once another has the endpoints. ${remedy ?? remedyOf('NoSelector')}`;
     const what = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
-    causes.push(cause('wanted', 'NoSelector', `${what}${why}`, remedy));
+    causes.push(
+      left.length === 0
+        ? cause('wanted', 'NoSelector', `${what}${why}`, remedy)
+        : cause('wanted', 'NoSelector', `${what}${why}${old}`, drop),
+    );
   }
   if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));
   const other = service.metadata?.labels?.[LABEL_PROXY_NAME];

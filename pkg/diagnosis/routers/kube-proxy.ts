@@ -1,6 +1,7 @@
 // kube-proxy's own version and feature gates on one Node (its Pod's, else its DaemonSet's), and the value of any data plane's setting.
 import type { Node } from '../../apis/core.ts';
-import { defined, objectTitle } from '../../apis/values.ts';
+import { NOWHERE } from '../../apis/names.ts';
+import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, compareVersions, formatVersion } from '../../routing/version.ts';
 import type { Proxy } from '../../upstream/index.ts';
@@ -109,6 +110,8 @@ interface AnswerContext {
   /** Of the control plane, for Nodes that do not say theirs. */
   readonly fallback: KubernetesVersion | undefined;
   readonly configMaps: readonly RouterObject[];
+  /** Nodes by their names. */
+  readonly named: ReadonlyMap<string, Node>;
 }
 
 interface Draft {
@@ -125,6 +128,7 @@ interface Draft {
   readonly notes?: readonly string[];
   readonly proxy: Proxy;
   readonly gates?: FeatureGates;
+  readonly self?: NodeRouting['self'];
 }
 
 /** Of kube-proxy, or of what stands in for it: as stated, else as seen, as the kubelet's, as the control plane's, the newest known. */
@@ -138,7 +142,7 @@ export const routerAnswer = (node: Node, draft: Draft, context: AnswerContext) =
   const routing: NodeRouting = {
     proxy,
     version: proxyVersion(node, router === 'kube-proxy' ? version : undefined, context),
-    ...defined({ gates: draft.gates ?? context.stated.gates }),
+    ...defined({ gates: draft.gates ?? context.stated.gates, self: draft.self }),
   };
   return {
     router,
@@ -187,6 +191,7 @@ const configOf = (agent: RouterObject, args: readonly string[], { configMaps }: 
       pairs.flatMap(([name, value]) => (KNOWN_GATES.has(name) ? [[name, value === 'true']] : [])),
     ) as FeatureGates,
     evidence: [...(flag === undefined ? [] : [{ ...given, value: flag }]), ...inFiles],
+    hostname: flagValue(args, 'hostname-override') ?? files[0]?.settings['hostnameOverride'] ?? '',
     unseen: files.length === 0 && flagValue(args, 'config') !== undefined,
   };
 };
@@ -238,6 +243,21 @@ const seenOf = (agent: RouterObject, context: AnswerContext) => {
   return { ...config, own: imageVersion(value), evidence: [shown, ...evidence] };
 };
 
+/**
+ * Without an override kube-proxy takes its hostname, which the kubelet writes as a label, for the name of its Node (kubernetes#71851,
+ * kubeadm#857); with one in the file that all read, all take themselves for one Node (kubespray#3610). A variable is its own Node's name.
+ */
+export const selfOf = (node: Node, agent: RouterObject, context: AnswerContext): NodeRouting['self'] => {
+  const { hostname: override, unseen } = seenOf(agent, context);
+  const host = node.metadata?.labels?.['kubernetes.io/hostname'] ?? '';
+  const name = (override || host).toLowerCase();
+  if (unseen || name === '' || name.includes('$') || name === nameOf(node)) return undefined;
+  const [other, by] = [context.named.get(name), override === '' ? 'its hostname' : `hostnameOverride ${name}`];
+  return other === undefined
+    ? { node: { metadata: { name: NOWHERE } }, why: `a Node that is not there (${by} is no Node's name)` }
+    : { node: other, why: `Node ${name} (by ${by})` };
+};
+
 export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: AnswerContext): RouterAnswer => {
   const { agent, evidence = [], doubts = [], source = SOURCE } = input;
   const { stated } = context;
@@ -248,7 +268,10 @@ export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: Answ
   // It never learns its zone, whatever its gates say.
   const blind = stated.version === undefined && own?.minor === 21 && own.patch === 0;
   const proxy: Proxy = blind ? { kind: 'ruled', name: 'kube-proxy 1.21.0', rule: {} } : { kind: 'kube-proxy' };
+  const self = agent && selfOf(node, agent, context);
   const why = [...doubts];
+  if (self !== undefined && seen?.hostname === '')
+    why.push('its hostname is taken from the label kubernetes.io/hostname of the Node');
   if (agent !== undefined && own === undefined && stated.version === undefined)
     why.push(`its image names no version, so the kubelet's (${formatVersion(version)}) is assumed`);
   if (seen?.unseen === true && !atLeast(version, LOCKED_SINCE)) why.push(UNSEEN);
@@ -264,6 +287,7 @@ export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: Answ
     notes: skewNotes(node, version),
     proxy,
     gates,
+    self,
   } as const;
   return routerAnswer(node, draft, context);
 };

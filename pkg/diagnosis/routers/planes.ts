@@ -59,6 +59,8 @@ export interface DataPlane<Name extends string = string> {
   readonly follows?: Requirements;
   /** What is to be known of other clients. */
   readonly note?: { readonly when: Requirements; readonly text: string };
+  /** What helps although it ignores hints. */
+  readonly instead?: string;
   /** Newest first. */
   readonly versions: readonly VersionRule[];
   /** Routes are those of Cilium's own model, and what is stated of Cilium holds for it. */
@@ -80,6 +82,10 @@ const antreaSetting = (absent: string, ...keys: readonly string[]): Setting => (
   places: keys.map((key) => ofObject('ConfigMap', /^antrea-config/, key)),
   absent,
 });
+
+const LEAVES = 'leaves Services to kube-proxy, which has to run.';
+const ON_NODE =
+  'Where a DaemonSet serves every Node, `internalTrafficPolicy: Local` keeps connections on theirs, without fallback.';
 
 const tableOf = <Name extends string>(rows: readonly DataPlane<Name>[]): readonly DataPlane<Name>[] => rows;
 
@@ -189,6 +195,7 @@ export const PLANES = tableOf([
       when: {},
       text: 'of openshift-dns/dns-default Pods use the endpoint on their own Node, the host network any',
     },
+    instead: ON_NODE,
     versions: [{ rule: { localDns: true } }],
     source:
       'ovn-kubernetes: no match for hints in the tree up to v1.3.0 and August 2026; #3165, #6888 (open); openshift/ovn-kubernetes lb_config.go ("OCP HACK"), #964',
@@ -199,6 +206,7 @@ export const PLANES = tableOf([
     agent: { names: /^kube-ovn-cni$/, labels: [['app', 'kube-ovn-cni']] },
     settings: { lb: { places: [ofObject('Deployment', /^kube-ovn-controller$/, 'enable-lb')], absent: 'true' } },
     routes: { lb: ['true'] },
+    instead: `\`--enable-lb=false\` of kube-ovn-controller ${LEAVES}`,
     versions: [
       {
         rule: { policyBlind: true },
@@ -249,6 +257,7 @@ export const PLANES = tableOf([
     agent: { names: /^kube-router/, labels: [['k8s-app', 'kube-router']], containers: ['kube-router'] },
     settings: { proxy: { places: [{ from: 'arg', key: 'run-service-proxy' }], absent: 'true' } },
     routes: { proxy: ['true'] },
+    instead: `\`--run-service-proxy=false\` of its DaemonSet ${LEAVES} ${ON_NODE}`,
     versions: [{ since: [2, 1, 0], rule: {} }, { rule: { policyBlind: true } }],
     source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#1005 (open), #1598, #1774',
   },

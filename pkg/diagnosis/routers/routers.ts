@@ -15,6 +15,7 @@ import {
   imageVersion,
   kubeProxyAnswer,
   selectsNode,
+  selfOf,
   settingValue,
 } from './kube-proxy.ts';
 import { WINDOWS_BLIND, disablesKubeProxy, kubeletText, nodeSign } from './nodes.ts';
@@ -38,6 +39,7 @@ const contextOf = ({ objects, nodes, stated = {}, fallback }: RoutersInput) => {
     podsOf: Map.groupBy(pods, ({ nodeName }) => nodeName),
     daemonSets: objects.filter(({ kind }) => kind === 'DaemonSet'),
     configMaps: objects.filter(({ kind }) => kind === 'ConfigMap'),
+    named: new Map(nodes.map((node) => [nameOf(node), node])),
     /** Names of DaemonSets of which at least one Pod is known. */
     withPods: new Set(pods.flatMap(({ namespace, owner }) => (owner === '' ? [] : [ownerKey(namespace, owner)]))),
     /** A server of k3s or RKE2 that says so for all Nodes. */
@@ -202,7 +204,7 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
   const agent = agents.find((each) => isAgent(KUBE_PROXY_AGENT, each));
   if (agent !== undefined) {
     const answers = context.ofAgents.get(agent) ?? new Map<string, RouterAnswer>();
-    const key = JSON.stringify([node.status?.nodeInfo?.kubeletVersion, doubts]);
+    const key = JSON.stringify([node.status?.nodeInfo?.kubeletVersion, doubts, selfOf(node, agent, context)?.why]);
     const answer = answers.get(key) ?? kubeProxyAnswer(node, { agent, doubts }, context);
     context.ofAgents.set(agent, answers.set(key, answer));
     return answer;

@@ -3,6 +3,7 @@ import type { LabelSelector } from '../../apis/admission.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import type { CiliumOptions, FeatureGates, Proxy } from '../../upstream/index.ts';
+import type { RouteInput } from '../../upstream/proxy/endpoints.ts';
 import type { PlaneName } from './planes.ts';
 
 /** A DaemonSet, Pod, Deployment, ConfigMap or custom resource, as far as it shows or configures a data plane. */
@@ -72,6 +73,7 @@ export interface NodeRouting {
   readonly proxy: Proxy;
   readonly version: KubernetesVersion;
   readonly gates?: FeatureGates;
+  readonly self?: NonNullable<RouteInput['self']>;
 }
 
 /** What the person who asks says, which counts more than objects. */

@@ -99,6 +99,8 @@ export interface RouteInput {
   readonly version: KubernetesVersion;
   /** Gates of kube-proxy that differ from the version's defaults. */
   readonly gates?: FeatureGates;
+  /** The Node that kube-proxy there takes itself for, where it is not its own, and what makes it do so. */
+  readonly self?: { readonly node: Node; readonly why: string };
   /** Name of the Service's port; default: its first port. */
   readonly port?: string;
   /** addressType of the slices to use; default: the Service's first address family. */

@@ -1,4 +1,6 @@
 // The proxy models behind one call: which endpoints does a connection from this node get, and which rule decided.
+import { fullName } from '../features.ts';
+import { explained } from '../reasons.ts';
 import { type CiliumOptions, type HintRule, type RuledProxy, ciliumRoute, ruledRoute } from './hint-rule.ts';
 import { kubeProxyRoute, portNames } from './kube-proxy.ts';
 import type { Route, RouteInput } from './endpoints.ts';
@@ -17,11 +19,19 @@ export const LINKERD_RULE: HintRule = { optIn: 'hints', across: 'families', read
 
 const KUBE_PROXY: Proxy = { kind: 'kube-proxy' };
 
+/** Of a kube-proxy that takes itself for another Node, where that makes a difference. */
+const strayRoute = (input: RouteInput, { node, why: cause }: NonNullable<RouteInput['self']>): Route => {
+  const [own, { used, cluster, local, reachable }] = [kubeProxyRoute(input), kubeProxyRoute({ ...input, node })];
+  if (used.length === own.used.length && used.every(({ key }, at) => key === own.used[at]?.key)) return own;
+  const facts = { node: own.node, cause, used: used.length, service: fullName(input.service) };
+  return { ...own, used, cluster, local, reachable, mode: '', ...explained('ProxyOfAnotherNode', facts) };
+};
+
 /** One port's route: the port named, else the Service's first. */
 export const routeFor = (input: RouteInput, proxy: Proxy = KUBE_PROXY): Route => {
   switch (proxy.kind) {
     case 'kube-proxy':
-      return kubeProxyRoute(input);
+      return input.self === undefined ? kubeProxyRoute(input) : strayRoute(input, input.self);
     case 'cilium':
       return ciliumRoute(input, proxy);
     case 'linkerd':
