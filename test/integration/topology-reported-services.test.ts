@@ -213,6 +213,8 @@ interface Objects extends Reported {
   /** What differs in the Pod template of its Deployment; null: there is none. */
   readonly pods?: object | null;
   readonly podLabels?: object;
+  /** Of its Deployment. */
+  readonly status?: object;
   /** Labels of every Node. */
   readonly nodeLabels?: object;
 }
@@ -224,7 +226,7 @@ interface Item {
 }
 
 const clusterOf = (objects: Objects): string => {
-  const { service = {}, workload = {}, pods = {}, podLabels = {}, nodeLabels = {}, ...reported } = objects;
+  const { service = {}, workload = {}, pods = {}, podLabels = {}, nodeLabels = {}, status, ...reported } = objects;
   const list = JSON.parse(reportedCluster(reported)) as { items: Item[] };
   for (const item of list.items) {
     const { kind, metadata, spec } = item;
@@ -232,6 +234,7 @@ const clusterOf = (objects: Objects): string => {
     if (kind === 'Service') Object.assign(metadata, service);
     if (kind === 'Service') Object.assign(item, { status: { loadBalancer: { ingress: [{ ip: '10.88.1.2' }] } } });
     if (kind === 'Deployment') Object.assign(metadata, workload);
+    if (kind === 'Deployment') Object.assign(item, { status });
     if (kind === 'Deployment') Object.assign(spec?.template?.spec ?? {}, pods);
     if (kind === 'Deployment') Object.assign(spec?.template?.metadata?.labels ?? {}, podLabels);
   }
@@ -1141,6 +1144,50 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: /,
     /topologyKeys, an alpha field .* with the feature gate TopologyAwareHints on in control plane and kube-proxy/,
     /kubectl (?:annotate|patch)/,
+  ],
+  [
+    'https://github.com/Azure/AKS/issues/1333',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a'],
+      extra: [{ ...WAITING, status: UNPLACED }],
+      pods: { volumes: [{ persistentVolumeClaim: { claimName: 'web' } }] },
+    },
+    'Ineffective',
+    'SingleEndpoint',
+    /^✗ ineffective: /,
+    /waits for a Node: its volume .*→ See where its volume lies .* `volumeBindingMode: WaitForFirstConsumer`/,
+    /Run more replicas|PodsWaiting|--replicas/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/116891',
+    {
+      spec: CLOSE,
+      extra: [WAITING],
+      status: { replicas: 4, updatedReplicas: 1 },
+      pods: {
+        affinity: {
+          podAntiAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'web' } } },
+            ],
+          },
+        },
+      },
+    },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /its podAntiAffinity counts Pods of the older roll-out too\. → .*`maxSurge: 0` and `maxUnavailable: 1`/,
+  ],
+  [
+    'https://github.com/cozystack/cozystack/issues/3358',
+    { nodes: ['', '', ''], spec: CLOSE, endpoints: [], extra: [WAITING] },
+    'Ineffective',
+    'NoEndpoints',
+    /^✗ ineffective: .*no endpoint is ready/,
+    /counts by topology\.kubernetes\.io\/zone, a label that no Node has\. → Label the Nodes, or set `whenUnsatisfiable/,
+    /Compare the selector|in [01] zones|--show-labels/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/121284',

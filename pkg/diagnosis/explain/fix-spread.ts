@@ -8,7 +8,7 @@ import { workingCounts } from './given.ts';
 import { poolsOfPods } from './node-pools.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
-import { revisesPods, roomByZone, workloadTitle } from './scheduler.ts';
+import { revisesPods, roomByZone, waitingFor, workloadTitle } from './scheduler.ts';
 import { chosenBy, hasFew, inOneZone, runsOnFargate } from './spread.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
@@ -136,7 +136,7 @@ export const showPods: Fix = ({ service }) => {
 
 /** What Nodes there are says nothing of where Fargate makes others. */
 export const MORE_PODS: readonly Fix[] = [
-  (facts) => (runsOnFargate(facts) || chosenBy(facts) !== '' ? showPods(facts) : []),
+  (facts) => (runsOnFargate(facts) || chosenBy(facts) !== '' || waitingFor(facts).text !== '' ? showPods(facts) : []),
   ...SPREADING,
   showPods,
 ];

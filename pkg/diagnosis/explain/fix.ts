@@ -223,7 +223,9 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   PlanNotInForce: [SHOW_POLICY],
   PlanSpread: [SHOW_POLICY],
   NoEndpoints: (facts) =>
-    isAnsweredOnNodes(facts) || !hasSelector(facts.service) ? [] : ['kubectl get pods -n {namespace} --show-labels'],
+    isAnsweredOnNodes(facts) || !hasSelector(facts.service) || facts.pods.some(({ nodeName }) => nodeName === '')
+      ? []
+      : ['kubectl get pods -n {namespace} --show-labels'],
   NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,

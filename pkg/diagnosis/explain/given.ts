@@ -160,13 +160,10 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   const drawn = facts.workloads.map(drawnText).join(' ');
   // kubernetes/kubernetes#110714
   const takes = (node: Node) => facts.workloads.some((each) => allows(node, each) && barrier(node, each) === undefined);
-  const closed = facts.nodes.filter((node) => !isControlPlane(node) && !takes(node));
-  const others =
-    closed.length === 0 || facts.workloads.length === 0
-      ? ''
-      : ` The CPU of ${counted(closed.length, 'Node')} counts on which its Pods may not run: the control plane looks at no taint or nodeSelector.`;
+  const closed = facts.nodes.filter((node) => facts.workloads.length > 0 && !isControlPlane(node) && !takes(node));
+  const others = ` The CPU of ${counted(closed.length, 'Node')} counts on which its Pods may not run: the control plane looks at no taint or nodeSelector.`;
   const what = reason === 'TooFewEndpoints' ? few : uneven;
-  return given(reason, `${what}${suggestion(facts, count)}${others} ${drawn}`.trimEnd());
+  return given(reason, `${what}${suggestion(facts, count)}${closed.length > 0 ? others : ''} ${drawn}`.trimEnd());
 };
 
 /** What the control plane itself said last about hints of the Service; empty where it said nothing. */

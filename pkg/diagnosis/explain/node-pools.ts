@@ -2,7 +2,6 @@
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
-import type { RouterObject } from '../routers/types.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { listed } from './reasons.ts';
@@ -21,23 +20,19 @@ export const poolsOfPods = ({ endpoints, nodes }: Facts): readonly string[] => {
   return [...new Set(hosts.map(poolOf))].filter((name) => name !== '');
 };
 
-/** Zones that its requirements name, and those of the subnets of its node class; undefined: all, or not seen. */
-const zonesOfPool = ({ nodes, settings }: RouterObject, objects: readonly RouterObject[]) => {
-  const named = nodes
-    .flatMap(({ matchExpressions = [] }) => matchExpressions)
-    .find(({ key, operator }) => key === LABEL_ZONE && operator === 'In')?.values;
-  const subnets = objects.find(({ kind, name }) => `${kind}/${name}` === settings['nodeClass'])?.settings['zones'];
-  return { named, subnets: subnets?.split(',') };
-};
-
 /** For zones without its Pods; undefined where Karpenter made no Node of them. */
 export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonly string[]): string | undefined => {
   const names = poolsOfPods(facts);
   if (names.length === 0) return undefined;
   const objects = itemsOf(facts.snapshot.routers);
+  /** With the zones that requirements name, and those of subnets of the node class; undefined: all, or not seen. */
   const pools = objects
-    .filter(({ kind }) => kind === 'NodePool' || kind === 'Provisioner')
-    .map((pool) => ({ name: pool.name, ...zonesOfPool(pool, objects) }));
+    .filter(({ kind }) => kind === 'NodePool')
+    .map(({ name, nodes: [selector], settings: { nodeClass } }) => ({
+      name,
+      named: selector?.matchExpressions?.find(({ key, operator }) => key === LABEL_ZONE && operator === 'In')?.values,
+      subnets: objects.find((each) => `${each.kind}/${each.name}` === nodeClass)?.settings['zones']?.split(','),
+    }));
   const own = pools.filter(({ name }) => names.includes(name));
   const here = new Set(facts.nodes.filter((node) => names.includes(poolOf(node))).map(zoneOfNode));
   const closed = empty.filter((zone) =>
@@ -46,16 +41,15 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
       : own.every(({ named, subnets }) => [named, subnets].some((zones) => zones?.includes(zone) === false)),
   );
   // aws/karpenter-provider-aws#8637, kubernetes-sigs/karpenter#3272
-  const nowhere = pools.flatMap(({ name, named = [], subnets }) =>
-    named
-      .filter((zone) => subnets?.includes(zone) === false)
-      .map(
-        (zone) =>
-          `Take ${zone} out of NodePool ${name}: its node class has no subnet there, and Karpenter counts the zone for Pods of all NodePools: it drops a constraint that is a preference, and adds no Nodes for one that is not. `,
-      ),
-  );
+  const nowhere = pools.flatMap(({ name, named = [], subnets = named }) => {
+    const vain = named.filter((zone) => !subnets.includes(zone));
+    const why = `its node class has no subnet there, and Karpenter counts it for Pods of all NodePools: it drops a constraint that is a preference, and adds no Nodes for one that is not. `;
+    return vain.length === 0 ? [] : [`Take ${listed(vain)} out of NodePool ${name}: ${why}`];
+  });
   const narrow = `NodePool ${listed(names)} (before Karpenter 0.32 a Provisioner) ${own.length === 0 ? `has Nodes in ${listed([...here])} only` : `does not allow ${listed(closed)}`}: have its requirements (\`topology.kubernetes.io/zone\`) and its subnets allow the others, or the Pods ask for labels that another one has. `;
   const unseen = own.length > 0 && closed.length === 0 ? '' : '; NodePool and subnets have to allow these zones';
-  const isHard = closed.length > 0 && zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
-  return `${nowhere.join('')}${closed.length > 0 ? narrow : ''}${isHard ? '' : `${ASK_FOR_ZONES}${unseen}.`}`.trimEnd();
+  const isHard =
+    (closed.length > 0 || workload.volumes === true) && zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
+  const parts = [...nowhere, closed.length > 0 ? narrow : '', isHard ? '' : `${ASK_FOR_ZONES}${unseen}.`];
+  return parts.join('').trimEnd() || undefined;
 };

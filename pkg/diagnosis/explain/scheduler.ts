@@ -79,23 +79,43 @@ const countedInVain = ({ snapshot, workloads }: Facts): string[] =>
 const HONOR_TAINTS =
   'Set `nodeTaintsPolicy: Honor` in that constraint (Kubernetes 1.26 and newer), give the Pods a toleration, or a node affinity that leaves the zone out.';
 
-// kubernetes/kubernetes#49906
-const BIND_LATER =
-  'Have volumes made where their Pod is placed: a StorageClass with `volumeBindingMode: WaitForFirstConsumer`. A claim whose volume lies elsewhere goes with its Pod and its data; else add a Node to its zone, or leave the constraint that keeps the Pod from there.';
+// kubernetes/kubernetes#49906, Azure/AKS#1333, #3146
+const GO_TO_VOLUME =
+  'See where its volume lies (node affinity in `kubectl get pv -o yaml`) and have a Node there that takes the Pod, or loosen the constraint that keeps it away. Without need of the data delete its claim with the Pod: `volumeBindingMode: WaitForFirstConsumer` in the StorageClass makes the new volume where the Pod is placed.';
+
+// kubernetes/kubernetes#116891
+const TAKE_AWAY_FIRST =
+  'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.';
+
+// cozystack/cozystack#3358
+const LABEL_OR_LOOSEN = 'Label the Nodes, or set `whenUnsatisfiable: ScheduleAnyway` in that constraint.';
 
 /** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
 export const waitingFor = (facts: Facts) => {
   const pending = facts.pods.filter(({ nodeName }) => nodeName === '');
   if (pending.length === 0) return { text: '' };
-  const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 1));
+  const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
+  const labels = new Set([LABEL_HOSTNAME, ...facts.nodes.flatMap((node) => Object.keys(node.metadata?.labels ?? {}))]);
+  const missing = facts.workloads.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));
   const zones = facts.clientZones.length;
   const vain = countedInVain(facts);
   const apart = facts.workloads.find(
     (workload) => workload.apart?.includes(LABEL_ZONE) === true && workload.replicas > zones,
   );
   const said = pending.flatMap(({ unplaced = [] }) => unplaced);
+  const rolling = facts.workloads.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
-    ['spread', wanted > zones && `minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`],
+    [
+      'spread',
+      missing.length > 0 &&
+        `its DoNotSchedule constraint counts by ${listed(missing.map(({ topologyKey }) => topologyKey))}, a label that no Node has`,
+      LABEL_OR_LOOSEN,
+    ],
+    ['anti-affinity', rolling && 'its podAntiAffinity counts Pods of the older roll-out too', TAKE_AWAY_FIRST],
+    [
+      'spread',
+      wanted > Math.max(zones, 1) && `minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`,
+    ],
     [
       'anti-affinity',
       apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
@@ -109,13 +129,13 @@ export const waitingFor = (facts: Facts) => {
     ...facts.workloads.map((workload) => {
       const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
       const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
-      return ['spread', hard.length > 1 && text] as const;
+      return ['spread', missing.length === 0 && hard.length > 1 && text] as const;
     }),
     [
       'volume',
       facts.workloads.some(({ volumes }) => volumes === true) &&
         'its volume may hold it to a zone without room, or where a constraint lets none in',
-      BIND_LATER,
+      GO_TO_VOLUME,
     ],
   ];
   // Where the scheduler says what it has against Nodes, nothing else holds the Pod.

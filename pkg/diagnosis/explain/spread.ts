@@ -18,6 +18,7 @@ import {
   prefersApart,
   revisesPods,
   rollingText,
+  waitingCauses,
   waitingFor,
   workloadTitle,
   zoneConstraint,
@@ -74,9 +75,9 @@ const barred = ({ index }: Facts, workload: Workload, zones: readonly string[]) 
 export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
   endpoints.length > 0 && endpoints.every(({ nodeName }) => index.fargate.has(nodeName));
 
-// aws/containers-roadmap#1125
+// aws/containers-roadmap#824, #1125, docs.aws.amazon.com/eks/latest/userguide/fargate-profile.html
 const FARGATE_REMEDY =
-  'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Whether Fargate looks at a topologySpreadConstraint is not known here.';
+  'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Fargate supports no topologySpreadConstraint.';
 
 /** All its workloads together have fewer replicas than there are zones with clients. */
 export const hasFew = ({ workloads, clientZones }: Facts): boolean =>
@@ -138,12 +139,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const onFargate = `The Pods of ${who} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
   if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, true);
   const bars = barred(facts, workload, zones);
-  if (bars !== undefined)
-    return say(
-      bars.text,
-      karpenterRemedy(facts, workload, zones) ?? (bars.byLabels ? UNSELECTED_REMEDY : BARRED_REMEDY),
-      true,
-    );
+  const held = volumes === true ? VOLUMES_REMEDY : undefined;
+  const taken = bars?.byLabels === true ? UNSELECTED_REMEDY : (held ?? BARRED_REMEDY);
+  if (bars !== undefined) return say(bars.text, karpenterRemedy(facts, workload, zones) ?? taken, true);
   if (isPinned(workload, zones))
     return say(`${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`, PINNED_REMEDY);
   const constraint = zoneConstraint(workload);
@@ -158,7 +156,6 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const [shrunk, evened] = facts.autoscalers.some(byMean)
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
-  const held = volumes === true ? VOLUMES_REMEDY : undefined;
   if (constraint === undefined && !zoneAntiAffinity)
     return say(`${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`, held);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}.`;
@@ -172,7 +169,8 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
   const revises = byRevision || !revisesPods(workload) ? '' : BY_REVISION;
-  const anew = `${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
+  const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
+  const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
   return say(`${spreadBy(workload)} ${undone}`, held ?? anew);
 };
@@ -206,13 +204,11 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 /** What would give the zones Pods; undefined: what the code says. */
 const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]): string | undefined => {
   const first = found.find(({ isFirst }) => isFirst);
-  const waiting = waitingFor(facts);
-  if (first !== undefined) return [waiting.remedy ?? [], first.remedy ?? []].flat().join(' ');
+  if (first !== undefined) return [waitingFor(facts).remedy ?? '', first.remedy].join(' ').trim();
   if (chosenBy(facts) !== '') return ROLE_REMEDY;
+  const [waiting] = waitingCauses(facts);
   // What waits would not come to lie elsewhere by a restart.
-  return waiting.text !== '' && facts.workloads.every(({ volumes }) => volumes !== true)
-    ? (waiting.remedy ?? remedyOf('PodsWaiting'))
-    : found[0]?.remedy;
+  return waiting && facts.workloads.every(({ volumes }) => volumes !== true) ? waiting.remedy : found[0]?.remedy;
 };
 
 /** Whose Pods they are, where no workload was seen. */
@@ -256,9 +252,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     const others = beside.length === 0 ? '' : ` (${listed(beside)})`;
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
-    return [
-      cause(stage, 'SingleEndpoint', `${evidence}${chosen}`, role === '' ? undefined : `${LEADER_REMEDY}${others}.`),
-    ];
+    const remedy = role === '' ? waitingCauses(facts)[0]?.remedy : `${LEADER_REMEDY}${others}.`;
+    return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${waitingFor(facts).text}`, remedy)];
   }
   if (empty.length === 0) return [];
   const found = workloads.map((workload) => placing(facts, workload, empty));

@@ -17,7 +17,7 @@ import { askingNote, presentAnnotation, settingsFor } from './ask.ts';
 import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { type Taint, taintText, workloadTitle } from './scheduler.ts';
+import { type Taint, taintText, waitingCauses, waitingFor, workloadTitle } from './scheduler.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
@@ -90,8 +90,10 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
   const joined = facts.bypasses.find(({ client }) => client === 'cilium-clustermesh');
   const others = joined && `Other clusters may have endpoints: ${joined.decides}. ${joined.setting}.`;
-  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : unwritten);
-  if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.`, remedy)];
+  const waiting = waitingCauses(facts).map((each) => each.remedy)[0];
+  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (waiting ?? unwritten));
+  if (all.length === 0)
+    return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${waitingFor(facts).text}`, remedy)];
   if (endpoints.length > 0) return [];
   const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
   if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];

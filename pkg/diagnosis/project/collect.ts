@@ -63,7 +63,6 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     CiliumL2AnnouncementPolicy: { reads, groups: ['cilium.io'], scoped: true },
     CiliumBGPClusterConfig: { reads, groups: ['cilium.io'], scoped: true },
     NodePool: { reads, groups: ['karpenter.sh'], scoped: true },
-    Provisioner: { reads, groups: ['karpenter.sh'], scoped: true },
     EC2NodeClass: { reads, groups: ['karpenter.k8s.aws'], scoped: true },
     NodeClass: { reads, groups: ['eks.amazonaws.com'], scoped: true },
     Network: { reads, groups: ['operator.openshift.io'], scoped: true },

@@ -174,9 +174,8 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
       const nodes = [selectorOf(fieldsIn(object, 'spec.nodeSelector'))];
       return { ...own, nodes, settings: stringsIn(object, 'spec.defaults') };
     }
-    case 'NodePool':
-    case 'Provisioner': {
-      const spec = kind === 'NodePool' ? fieldsIn(object, 'spec.template.spec') : fieldsIn(object, 'spec');
+    case 'NodePool': {
+      const spec = fieldsIn(object, 'spec.template.spec');
       const { matchExpressions = [] } = selectorOf({ matchExpressions: spec['requirements'] });
       const { kind: of, name: nodeClass } = pickTexts(fieldsIn(spec, 'nodeClassRef'), 'kind', 'name');
       return { ...own, nodes: [{ matchExpressions }], settings: { nodeClass: `${of}/${nodeClass}` } };
@@ -184,7 +183,7 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
     case 'EC2NodeClass':
     case 'NodeClass': {
       const zones = listIn(object, 'status.subnets').map((subnet) => textIn(subnet, 'zone'));
-      return { ...own, settings: defined({ zones: zones.length === 0 ? undefined : zones.join() }) };
+      return { ...own, settings: defined({ zones: zones.join() || undefined }) };
     }
     default: {
       const selectors = [...listIn(object, 'spec.nodeSelectors'), fieldsIn(object, 'spec.nodeSelector')];

@@ -138,8 +138,8 @@ const isHeld = (object: Fields): boolean =>
 
 /** Replicas of the present template; undefined where no roll-out is under way. */
 const updatedOf = (object: Fields): number | undefined => {
-  const [updated = 0, wanted = 1] = [wholeIn(object, 'status.updatedReplicas'), wholeIn(object, 'spec.replicas')];
-  return wholeIn(object, 'status.replicas') !== undefined && updated < wanted ? updated : undefined;
+  const [updated = 0, all = 0] = [wholeIn(object, 'status.updatedReplicas'), wholeIn(object, 'status.replicas')];
+  return updated < all ? updated : undefined;
 };
 
 /** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs. */
