@@ -960,6 +960,18 @@ const ROWS: readonly Row[] = [
     /Nodes without an endpoint of Service shop\/web \(node-3\): kube-proxy in nftables .* 1\.33\.6/,
   ],
   [
+    'https://github.com/kubernetes/kubernetes/issues/93456',
+    {
+      nodes: ['a', 'b', 'c', 'a'],
+      spec: { ...CLOSE, ...LOCAL_ENTRY },
+      plane: [kubeProxy('1.32.4'), proxyConfig('mode: ipvs\n')],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /^! through its cluster IP 100 %/,
+    /\(node-3\): kube-proxy in ipvs mode there drops what Pods in the network of the host send/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/pull/133969',
     {
       nodes: ['a', 'b', 'c', 'a', 'b', 'c'],

@@ -45,12 +45,19 @@ const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' }
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const advertisement = (kind: string, spec: object) =>
   beside('metallb.io/v1beta1', kind, { ipAddressPools: ['edge'], ...spec }, { namespace: 'metallb-system' });
-const binding = (spec: object) =>
-  beside('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', {
+const binding = (spec: object, api = 'elbv2.k8s.aws/v1beta1') =>
+  beside(api, 'TargetGroupBinding', {
     targetType: 'instance',
     serviceRef: { name: 'web' },
     ...spec,
   });
+const controllerWith = (args: readonly string[]) =>
+  beside(
+    'apps/v1',
+    'Deployment',
+    { template: { spec: { containers: [{ name: 'c', image: 'i', args }] } } },
+    { name: 'controller' },
+  );
 /** kube-vip with what its environment switches on. */
 const kubeVip = (variables: readonly string[], nodeSelector: object = {}) => ({
   ...daemonSet('kube-vip-ds', 'ghcr.io/kube-vip/kube-vip:v0.7.0'),
@@ -382,7 +389,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'LoadBalancerTraffic',
     /traffic from outside enters through Nodes in the zone of its address \(cross-zone load balancing is off/,
-    /An address in a zone without Nodes, .* fails/,
+    /its name of their zone.* An address in a zone without Nodes \(.* fails/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/73188',
@@ -641,6 +648,71 @@ const ROWS: readonly Row[] = [
     /Cross-zone load balancing off \(.*cross_zone\.enabled=false`\) and target type IP/,
   ],
   [
+    'https://github.com/metallb/metallb/issues/1298',
+    {
+      annotations: METALLB,
+      spec: LOCAL,
+      endpoints: ['a:a', 'b:b'],
+      extra: [
+        {
+          ...beside('v1', 'Service', LOCAL, { annotations: METALLB }),
+          status: { loadBalancer: { ingress: [{ ip: '10.9.65.45' }] } },
+        },
+        beside('crd.projectcalico.org/v1', 'BGPConfiguration', { serviceLoadBalancerIPs: [{ cidr: '10.9.0.0/16' }] }),
+      ],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /enters through Nodes that routers pick \(BGP of Calico\), among Nodes with one of its Pods/,
+    /no ready endpoint in c: no Node there announces its address/,
+  ],
+  [
+    'https://github.com/F5Networks/k8s-bigip-ctlr/issues/3935',
+    {
+      spec: { ...LOCAL, type: 'NodePort' },
+      nodes: ['a', 'b'],
+      endpoints: ['a:a', 'b:b'],
+      extra: [
+        beside('cis.f5.com/v1', 'VirtualServer', { pools: [{ service: 'web', servicePort: 80 }] }),
+        nodeWith('node-0', 'a', { pool: 'edge' }),
+        nodeWith('edge', 'b', { pool: 'edge' }),
+        controllerWith(['--pool-member-type', 'nodeport', '--node-label-selector', 'pool=edge']),
+      ],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /VirtualServer shop\/web picks; Nodes without one of its Pods drop it/,
+    /no ready endpoint on edge: .* BIG-IP sends to all Nodes that `--node-label-selector`/,
+  ],
+  [
+    'https://github.com/aws/containers-roadmap/issues/2508',
+    { extra: [binding({ targetType: 'ip' }, 'eks.amazonaws.com/v1')] },
+    'Effective',
+    undefined,
+    around('aws-ip-targets'),
+    /an NLB keeps to zones unless cross-zone is on/,
+  ],
+  [
+    'https://github.com/aws/amazon-vpc-cni-k8s/issues/2505',
+    { annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-internal`]: 'true' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through Nodes in the zone of its address/,
+    /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`/,
+  ],
+  [
+    'https://github.com/cloudnativelabs/kube-router/issues/455',
+    {
+      annotations: { [`${AWS}-type`]: 'nlb' },
+      spec: LOCAL,
+      plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.0.1', 'kube-router')],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /before 2\.1\.0 kube-router answers no healthCheckNodePort/,
+    /Update kube-router to 2\.1\.0/,
+  ],
+  [
     'https://github.com/XenitAB/terraform-modules/pull/871',
     {
       annotations: { [`${AWS}-nlb-target-type`]: 'ip' },
@@ -779,16 +851,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       extra: [
         ingress('nginx'),
         ingressClass('nginx', 'k8s.io/ingress-nginx'),
-        beside(
-          'apps/v1',
-          'Deployment',
-          {
-            template: {
-              spec: { containers: [{ name: 'c', image: 'i', args: ['--enable-topology-aware-routing=true'] }] },
-            },
-          },
-          { name: 'controller' },
-        ),
+        controllerWith(['--enable-topology-aware-routing=true']),
       ],
     },
     /; ingress-nginx \(Ingress shop\/web\) goes around it, by the same hints$/,

@@ -60,6 +60,7 @@ const ROUTERS_BUT_PODS: readonly Source[] = [
   { resource: CONFIG_MAPS, namespace: 'kube-system', ...EVIDENCE },
   { resource: DEPLOYMENTS, namespace: 'kube-system', fieldSelector: 'metadata.name=kube-ovn-controller', ...EVIDENCE },
   { resource: inCluster('crd.projectcalico.org/v1', 'FelixConfiguration'), ...EVIDENCE },
+  { resource: inCluster('crd.projectcalico.org/v1', 'BGPConfiguration'), ...EVIDENCE },
   { resource: inCluster('operator.tigera.io/v1', 'Installation'), ...EVIDENCE },
   { resource: inNamespaces('cilium.io/v2', 'CiliumNodeConfig'), everywhere: true, ...EVIDENCE },
   { resource: inCluster('operator.openshift.io/v1', 'Network'), ...EVIDENCE },

@@ -6,7 +6,7 @@ import { computeTypeOf } from '../routers/nodes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
-import { CONTROLLERS, SERVICE_MARKS, SOCKETS } from './kinds.ts';
+import { CONTROLLERS, SERVICE_MARKS, SOCKETS, ofBigIp } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
 import { BY_ITSELF, DNS_UPSTREAM, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
@@ -53,7 +53,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     images,
     pilots: images.filter((image) => image.includes('/pilot:')),
     /** What proxies that are Deployments were started with. */
-    steering: steering.join(' ').toLowerCase(),
+    steering: steering.join(' '),
     /** East-west gateways show a mesh of several clusters (istio/istio#30832). */
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
@@ -136,6 +136,7 @@ const albTargets = (entry: EntryObject, index: BypassIndex): string =>
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean =>
   (client === 'aws-ip-targets' && entry.settings['targetType'] !== 'ip') ||
   (client === 'aws-alb' && albTargets(entry, index) !== 'ip') ||
+  (client === 'f5-bigip' && /--pool-member-type[=\s]nodeport/.test(index.steering)) ||
   (client === 'gke-neg' &&
     entry.kind === 'Ingress' &&
     !/"ingress":\s*true/.test(service.metadata?.annotations?.['cloud.google.com/neg'] ?? ''));
@@ -153,7 +154,8 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     const toPods = client.startsWith('aws-') ? KEEPS : '';
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.${toPods}`;
     const enters = `through any Node that the load balancer of ${objectTitle(entry)} picks`;
-    return [{ enters, remedy, sets: '' as const, nodes: entry.nodes ?? [] }];
+    const own = client === 'f5-bigip' ? ofBigIp(index.steering) : { nodes: entry.nodes ?? [] };
+    return [{ enters, remedy, sets: '' as const, ...own }];
   });
 
 /** Of Traefik: `nativeLBByDefault` is set for each. */
@@ -166,8 +168,8 @@ const PROVIDERS: Partial<Record<ClientName, string>> = {
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean => {
   if (takesNodePorts(client, entry, service, index)) return true;
   if (isDirect(entry, keyOfService(service), index)) return true;
-  const provider = PROVIDERS[client] ?? '-';
-  if (entry.settings['nativeLB'] === undefined && index.steering.includes(`${provider}.nativelb`)) return true;
+  const native = `${PROVIDERS[client] ?? '-'}.nativelb`;
+  if (entry.settings['nativeLB'] === undefined && index.steering.toLowerCase().includes(native)) return true;
   const { usesClusterIp = '', ofService = false }: Client = CLIENTS[client];
   // traefik/traefik#9885
   const ofEntry = ofService ? {} : entry.annotations;

@@ -1,4 +1,6 @@
 // Which objects, classes and annotations say who sends to a Service past its proxies, as tables.
+import type { LabelSelector } from '../../apis/admission.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import type { Client } from './types.ts';
 
@@ -38,6 +40,7 @@ const ROUTES: readonly RouteKind[] = [
   ['k8s.nginx.org/v1', 'VirtualServer VirtualServerRoute TransportServer', 'beside', 'f5-nginx-ingress/route'],
   ['configuration.konghq.com/v1beta1', 'TCPIngress UDPIngress', 'beside', 'kong'],
   ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
+  ['eks.amazonaws.com/v1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
   ['cis.f5.com/v1', 'TransportServer VirtualServer', 'beside', 'f5-bigip'],
   ['gateway.solo.io/v1', 'VirtualService RouteTable', 'anywhere', 'gloo'],
   ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],
@@ -115,6 +118,22 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
 /** Of a Service: they select the Nodes that its load balancer sends to. */
 export const NODES_OF_BALANCER =
   /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/aws-load-balancer-target-node-labels$|^io\.cilium\.nodeipam\/match-node-labels$/;
+
+/** Nodes with the labels `a=b,c=d`; none of what is no such list. */
+export const withLabels = (text: string): LabelSelector[] =>
+  /^[\w./-]+=[\w.-]*(?:,[\w./-]+=[\w.-]*)*$/.test(text)
+    ? [{ matchLabels: Object.fromEntries(text.split(',').map((pair) => pair.split('='))) as StringMap }]
+    : [];
+
+/** With its node ports: F5Networks/k8s-bigip-ctlr#291, #3935 (open), #3403 (open). */
+export const ofBigIp = (args: string) => ({
+  nodes: withLabels(/--node-label-selector[=\s](\S+)/.exec(args)?.[1] ?? ''),
+  announced: 'all' as const,
+  blind:
+    'BIG-IP sends to all Nodes that `--node-label-selector` of its controller selects: run a Pod on each of these, set `externalTrafficPolicy: Cluster`, or start the controller with `--pool-member-type=cluster`, where BIG-IP reaches Pods.',
+  remedy: 'BIG-IP knows no zones: `--node-label-selector` of its controller selects the Nodes for all Services.',
+});
+
 const STEERING =
   /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$/;
 

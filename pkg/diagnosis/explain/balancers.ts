@@ -2,7 +2,9 @@
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import { isCrossZone } from '../bypasses/settings.ts';
-import { POOLS } from '../project/routers.ts';
+import { listIn, textIn } from '../project/fields.ts';
+import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
+import { POOLS, RANGES } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
@@ -181,8 +183,8 @@ const FAMILIES: readonly Family[] = [
       /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\/|^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
     sets: '/metadata/annotations',
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
-    // kubernetes/cloud-provider-aws#206, #569
-    remedy: `It keeps to zones up to the Node. With target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) it sends to Pods in its zone, evenly and without a second hop. An address in a zone without Nodes, or with target type ip without Pods, fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). Nodes of a zone that was added later get nothing until the Service changes (an annotation will do).`,
+    // kubernetes/cloud-provider-aws#206, #569; docs.aws.amazon.com/elasticloadbalancing "Availability Zone DNS affinity"
+    remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). A zone that was added later gets nothing until the Service changes (an annotation will do).`,
     reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
     zonal: `Run as many Pods in each zone, or switch cross-zone load balancing on (${ON}).`,
@@ -271,25 +273,37 @@ export const OTHER_ENTRY: Kind = {
   bare: 'drop it, unless its load balancer leaves them out by their health',
 };
 
+/** It announces what others give, and ranges from all Nodes: projectcalico/calico confd/pkg/backends/calico/routes.go, metallb/metallb#1298. */
+const CALICO = 'BGPConfiguration';
+const OVER_CALICO: Kind = {
+  ...overBgp('BGP of Calico'),
+  remedy: `${overBgp('').remedy} Calico announces the whole range from each Node, and under \`Local\` the address as well, from Nodes with its Pods.`,
+  leavesOut: '',
+};
+
 /** The pool that MetalLB took the address from. */
 const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
 
 /** What announces addresses of the Service: of every pool, where it or the Service names none. */
 export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
   const [, pool = ''] = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => POOL.test(key)) ?? [];
-  return itemsOf(snapshot.routers).filter(
-    ({ kind, settings: { [POOLS]: pools = '' } }) =>
-      FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind)) &&
-      (pool === '' || pools === '' || pools.split(',').includes(pool)),
-  );
+  const addresses = listIn(service, 'status.loadBalancer.ingress').map((own) => keyOfAddress(textIn(own, 'ip')));
+  return itemsOf(snapshot.routers).filter(({ kind, settings: { [POOLS]: pools = '', [RANGES]: ranges = '' } }) => {
+    const keys = ranges.split(',').flatMap((range) => keyOfRange(range) ?? []);
+    if (kind === CALICO) return addresses.some((own) => keys.some((key) => own.startsWith(key)));
+    const isKnown = FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind));
+    return isKnown && (pool === '' || pools === '' || pools.split(',').includes(pool));
+  });
 };
 
 /** Google's for clients of the VPC. */
-export const isInternalOnly = ({ metadata }: Service): boolean =>
+export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
+  spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
   Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
 
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
 export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
+  if (announcers.length > 0 && announcers.every(({ kind }) => kind === CALICO)) return OVER_CALICO;
   const byClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
   const { daemonSets, containers, labels } = index.bypasses;

@@ -1,10 +1,9 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
-import type { StringMap } from '../../apis/meta.ts';
 import { nameOf } from '../../apis/values.ts';
 import { countBy } from '../../evacuation/capacity.ts';
 import { isEnabled } from '../../upstream/index.ts';
-import { NODES_OF_BALANCER } from '../bypasses/kinds.ts';
+import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { listIn } from '../project/fields.ts';
@@ -19,14 +18,19 @@ import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
-const PAIRS = /^[\w./-]+=[\w.-]*(?:,[\w./-]+=[\w.-]*)*$/;
-
 /** Nodes that its load balancer sends to, where an annotation selects them by `a=b,c=d`: of OCI, OpenStack, Hetzner and AWS. */
 const nodesByAnnotation = ({ metadata }: Service) =>
   Object.entries(metadata?.annotations ?? {})
-    .filter(([key, text]) => NODES_OF_BALANCER.test(key) && PAIRS.test(text))
-    .map(([, text]) => Object.fromEntries(text.split(',').map((pair) => pair.split('='))) as StringMap)
-    .map((matchLabels) => ({ nodes: [{ matchLabels }] }));
+    .flatMap(([key, text]) => (NODES_OF_BALANCER.test(key) ? withLabels(text) : []))
+    .map((own) => ({ nodes: [own] }));
+
+// cloudnativelabs/kube-router#455, #1612
+const DEAF = 'before 2.1.0 kube-router answers no healthCheckNodePort, so a load balancer that asks takes no Node';
+const DEAF_REMEDY = 'Update kube-router to 2.1.0 or newer, or set `externalTrafficPolicy: Cluster`.';
+const isDeaf = ({ index }: Facts, node: Node): boolean => {
+  const { router, version } = index.routers.of(node);
+  return router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? '');
+};
 
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
@@ -74,6 +78,8 @@ export const entryOf = (facts: Facts) => {
     let local = `, among Nodes with one of its Pods${rest}`;
     if (isBlind) local = `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
+    const isUnheard = isLocal && kind.announced === undefined && !blind && takers.some((node) => isDeaf(facts, node));
+    if (isUnheard) local = `; ${DEAF}`;
     const isSilent = isLocal && silentIn !== undefined && endpoints[0]?.address === PLACEHOLDER;
     if (isSilent) local = SILENT;
     if (isClosed) local = '; no Node may take it, so it fails';
@@ -81,7 +87,7 @@ export const entryOf = (facts: Facts) => {
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
     const found = { ...kind, policy, enters, takers, isMarked, isSilent, isStranded: isStranded || isClosed };
-    return { ...found, ...(isBlind && { blind }) };
+    return { ...found, isUnheard, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
   // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.
@@ -134,13 +140,14 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { name, endpoints } = facts;
   const entry = entryOf(facts);
   if (entry === undefined || endpoints.length === 0) return [];
-  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, isSilent } = entry;
+  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, isSilent, isUnheard } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const asked = `Service ${name} has externalTrafficPolicy ${policy}`;
   const fails = (evidence: string, remedy: string): Cause[] => [
     cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy),
   ];
+  if (isUnheard) return fails(`: ${DEAF}.`, DEAF_REMEDY);
   if (endpoints[0]?.address === PLACEHOLDER) return isSilent ? fails(`${SILENT}.`, ENVOY_REMEDY) : [];
   const hosts = [...new Set(endpoints.map(({ nodeName }) => nodeName))];
   if (isMarked) {
@@ -183,7 +190,7 @@ const NARROW = 'Pods of that zone take all that enters: without what asks for zo
 const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
-export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
+const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { service, name, endpoints, clientZones } = facts;
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
@@ -216,23 +223,55 @@ export const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
 };
 
-/** kubernetes/kubernetes#131765 for nftables: mended by #132456, and in 1.33 by #133969. */
-const SHUTS_OUT = /^1\.(?:29|3[0-2]|33\.[0-5]$)/;
-const SHUT_OUT_REMEDY =
-  'Have Pods use the cluster IP (the name of the Service), or update kube-proxy to 1.33.6, 1.34 or newer.';
+const BY_NAME = 'Have Pods use the cluster IP (the name of the Service)';
+const CLUSTER = 'set `externalTrafficPolicy: Cluster`';
 
-/** Under the policy Local: on which Nodes Pods do not reach the addresses by which the world does. */
-export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
+/** By the mode of kube-proxy and its versions: whose connections to the external address it drops under the policy Local, and what helps as well. */
+const SHUTS_OUT: readonly (readonly [mode: string, versions: RegExp, who: string, also: string])[] = [
+  // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
+  ['nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, 'their own Pods', 'update kube-proxy to 1.33.6, 1.34 or newer'],
+  // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.
+  ['ipvs', /^1\.(?:\d|1\d|2[0-3])\./, 'their own Pods', `update kube-proxy to 1.24 or newer, or ${CLUSTER}`],
+  ['ipvs', /^/, 'Pods in the network of the host', `${CLUSTER}, or run kube-proxy in nftables or iptables mode`],
+];
+
+const HAIRPIN =
+  'a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance)';
+const NO_HAIRPIN =
+  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller)';
+
+/** By annotations. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, kubernetes/ingress-nginx#7900 */
+const HAS_HAIRPIN =
+  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*aws-load-balancer-type=(?:nlb|external);)(?!.*(?:preserve_client_ip\.enabled=false|target-type=ip;))/s;
+
+/** On which Nodes Pods do not reach the addresses by which the world does. */
+const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
+  const say = (what: string, or: string) => [
+    cause('prerequisite', 'LoadBalancerTraffic', what, `${BY_NAME}, or ${or}.`),
+  ];
+  const marks = Object.entries(service.metadata?.annotations ?? {}).map((entry) => `${entry.join('=')};`);
+  if (HAS_HAIRPIN.test(marks.join('')))
+    return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);
   if (service.spec?.externalTrafficPolicy !== 'Local') return [];
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const out = nodes.filter((node) => {
+  const modes = new Set(itemsOf(snapshot.routers).map(({ settings }) => settings['mode'] ?? ''));
+  const out = Map.groupBy(nodes, (node) => {
     const { router, version } = index.routers.of(node);
-    return !hosts.has(nameOf(node)) && router === 'kube-proxy' && SHUTS_OUT.test(version ?? '');
+    const isOut = !hosts.has(nameOf(node)) && router === 'kube-proxy';
+    return SHUTS_OUT.find(([mode, versions]) => isOut && modes.has(mode) && versions.test(version ?? ''));
   });
-  const isNft = itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'nftables');
+  const [row, there = []] = [...out].find(([found]) => found !== undefined) ?? [];
   // kube-proxy knows addresses only: no host names, and none that a load balancer keeps for itself.
   const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
-  if (!isNft || out.length === 0 || !has) return [];
-  const evidence = `Nodes without an endpoint of Service ${name} (${listed(out.map(nameOf))}): kube-proxy in nftables mode there drops what their own Pods send to its external address.`;
-  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, SHUT_OUT_REMEDY)];
+  if (!has || row === undefined) return [];
+  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): kube-proxy in ${row[0]} mode there drops what ${row[2]} send to its external address.`;
+  return say(evidence, row[3]);
+};
+
+/** Of traffic from outside, and of what Pods send to the same address: one cause. */
+export const outsideCauses = (facts: Facts, wanted: boolean): Cause[] => {
+  const all = [...entryCauses(facts, wanted).slice(0, 1), ...shutOut(facts)];
+  const [own, shut] = all;
+  if (own === undefined || shut === undefined) return all;
+  return [{ ...own, evidence: `${own.evidence} ${shut.evidence}`, remedy: `${own.remedy} ${shut.remedy}` }];
 };

@@ -10,7 +10,8 @@ import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
 import { chosenBy, inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, stickyCauses } from './load.ts';
-import { entryCauses, entryOf, isGateway, localEntryCauses, shutOut } from './entry.ts';
+import { NODE_PORT } from './balancers.ts';
+import { entryOf, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
 import {
   type ExplainOptions,
   type Facts,
@@ -151,8 +152,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     facts.routes.every(({ reason }) => reason === 'HintsIgnored') &&
     updateOf(facts, nodes, 'HintsIgnored') === undefined;
   const evacuation = evacuationCauses(facts);
-  const entry = localEntryCauses(facts);
-  const outside = firstOfEach([...shutOut(facts), ...entryCauses(facts, wanted)]);
+  const [entry, type] = [localEntryCauses(facts), facts.service.spec?.type];
+  const outside = outsideCauses(facts, wanted);
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const stray = strayCauses(facts);
   const balance = facts.loop?.inForce === true || evacuation.length + stray.length > 0 ? [] : balanceCauses(facts);
@@ -164,8 +165,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
       ? [cause('used', 'NoNodes', `No ready Node is known: nothing can be said about clients of Service ${name}.`)]
       : []),
     ...evacuation,
-    // Which Node a node port is asked of is the client's choice: that nothing asks for zones comes first.
-    ...(wanted || facts.service.spec?.type !== 'NodePort' || isGateway(facts) ? entry : []),
+    // Which Node a node port is asked of is the client's choice, unless a load balancer is seen: that nothing asks for zones comes first.
+    ...(wanted || type !== 'NodePort' || entryOf(facts)?.remedy !== NODE_PORT.remedy || isGateway(facts) ? entry : []),
     ...failingCauses(facts),
     ...sure,
     ...stray,

@@ -57,6 +57,7 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     CiliumNodeConfig: { reads, groups: ['cilium.io'] },
     FelixConfiguration: { reads, groups: ['crd.projectcalico.org', 'projectcalico.org'], scoped: true },
     Installation: { reads, groups: ['operator.tigera.io'], scoped: true },
+    BGPConfiguration: { reads, groups: ['crd.projectcalico.org', 'projectcalico.org'], scoped: true },
     L2Advertisement: { reads, groups: ['metallb.io'] },
     BGPAdvertisement: { reads, groups: ['metallb.io'] },
     BGPPeer: { reads, groups: ['metallb.io'] },

@@ -98,13 +98,15 @@ const scheduledOf = (object: Fields): number | undefined => {
   return seen && scheduled(object, 'updated') === desired ? desired : undefined;
 };
 
-/** Of what MetalLB announces. */
+/** Of what MetalLB announces, and of what Calico does. */
 export const POOLS = 'spec.ipAddressPools';
+export const RANGES = 'spec.serviceLoadBalancerIPs';
 
 /** Plain values, and lists of names, at any depth by dotted path. */
 const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] => {
   if (isFields(value)) return Object.entries(value).flatMap(([key, inner]) => scalarsIn(inner, `${path}.${key}`));
-  if (path === POOLS && Array.isArray(value)) return [[path, value.join(',')]];
+  if ((path === POOLS || path === RANGES) && Array.isArray(value))
+    return [[path, value.map((own) => (isFields(own) ? textIn(own, 'cidr') : String(own))).join(',')]];
   return ['string', 'boolean', 'number'].includes(typeof value) ? [[path, String(value)]] : [];
 };
 

@@ -144,7 +144,7 @@ const updatedOf = (object: Fields): number | undefined => {
 
 /** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs. */
 const STEERS =
-  /^(?:--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?kubernetes-topology-zone=.+|keda_http_direct_pod_routing=false)$/i;
+  /^(?:--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector)[=\n].+|keda_http_direct_pod_routing=false)$/gim;
 
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
@@ -183,7 +183,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       nodeTerms: terms.length === 0 ? undefined : terms,
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
-      steering: args.filter((arg) => STEERS.test(arg)).join(' ') || undefined,
+      steering: args.join('\n').match(STEERS)?.join(' '),
       updatedReplicas: updatedOf(object),
       /** Keys by which required anti-affinity keeps its Pods apart. */
       apart: apart.length === 0 ? undefined : apart,

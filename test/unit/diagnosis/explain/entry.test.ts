@@ -160,7 +160,7 @@ describe('the first cause of a Service that takes traffic from outside and asks 
   const ENTERS = 'LoadBalancerTraffic';
   const rows: readonly (readonly [name: string, world: World, reason: string, remedy: RegExp])[] = [
     ['any Node', { spec: LB, labels: HETZNER }, ENTERS, /`load-balancer\.hetzner\.cloud\/node-selector`/],
-    ['Nodes of its zone', { spec: LB, labels: EKS }, ENTERS, /added later get nothing until the Service changes/],
+    ['Nodes of its zone', { spec: LB, labels: EKS }, ENTERS, /added later gets nothing until the Service changes/],
     ['one Node for all', { spec: LOCAL_LB, beside: 'purelb' }, ENTERS, /^Set `externalTrafficPolicy: Cluster`/],
     ['Nodes in DNS', { spec: { type: 'NodePort' }, annotations: PUBLISHED }, ENTERS, /^`externalTrafficPolicy: Local`/],
     ['any of a gateway', { spec: { type: 'NodePort' }, image: 'traefik:v3' }, ENTERS, /Local` it stays on that Node/],
