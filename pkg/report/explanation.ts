@@ -101,7 +101,8 @@ const aroundTexts = (report: Explanation): string[] => {
   const others = report.scope.around.filter((each) => each !== wayOf(report));
   return [
     ...(measured === '' ? [] : [measured]),
-    ...others.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps }) => {
+    ...others.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps, behind }) => {
+      if (behind === true) return `from its Pods requests ${possible ? 'may ' : ''}go on to others (${object})`;
       const why = watches === undefined ? '' : `watches ${watches} and `;
       const how = byHints === true ? ', by the same hints' : keeps === true && !possible ? ' and keeps to zones' : '';
       return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${how}`;

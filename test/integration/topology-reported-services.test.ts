@@ -505,6 +505,14 @@ const ROWS: readonly Row[] = [
     /a second Service beside it will do/,
   ],
   [
+    'https://github.com/grafana/mimir/issues/16177',
+    { version: '1.33.5', spec: { ...CLOSE, clusterIP: 'None', ports: [{ name: 'http', port: 11_211 }] } },
+    'Ineffective',
+    'Headless',
+    /no share can be predicted \(headless/,
+    /each key is on one member, .*# no second Service/,
+  ],
+  [
     'https://github.com/bitnami/charts/pull/32443',
     { version: '1.31.2', service: HELM, spec: { ...CLOSE, clusterIP: 'None', publishNotReadyAddresses: true } },
     'Ineffective',

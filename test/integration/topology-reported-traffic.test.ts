@@ -359,6 +359,25 @@ const ROWS: readonly Row[] = [
     /^✓ all clients seen go through consul \(Pod shop\/client\), which keeps to zones; not wanted/,
     /Envoy prefers its own zone by ServiceResolver shop\/web.* For consul: nothing, it keeps to zones/,
   ],
+  [
+    'https://github.com/VictoriaMetrics/helm-charts/issues/2580',
+    {
+      version: '1.33.5',
+      spec: { ...CLOSE, clusterIP: 'None' },
+      extra: [
+        beside('apps/v1', 'StatefulSet', {
+          template: {
+            metadata: { labels: { app: 'web' } },
+            spec: { containers: [{ name: 'c', image: 'x/vmstorage:v1' }] },
+          },
+        }),
+      ],
+    },
+    'Ineffective',
+    'Headless',
+    /headless: its clients choose/,
+    /connect to every vmstorage, .* a cluster for each zone, .*# no second Service/,
+  ],
   // Load balancers.
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3341',
@@ -737,6 +756,7 @@ const members = (image: string) => {
   return { extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, template })] };
 };
 const MEMBERS = maybeAround('members');
+const GOES_ON = /^✓ through .*; from its Pods requests may go on to others \(.*\)$/;
 const registered = (image: string) => ({ template: { spec: { containers: [{ name: 'c', image }] } } });
 /** What its container holds beside an image that says nothing. */
 const running = (app: string, container: object) =>
@@ -1008,7 +1028,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     MEMBERS,
     /scraper/,
   ],
-  ['https://github.com/mariadb-corporation/maxscale-docker/issues/57', members('mariadb/maxscale:24'), MEMBERS, /base/],
+  ['https://github.com/mariadb-corporation/maxscale-docker/issues/57', members('mariadb/maxscale:24'), GOES_ON, /base/],
   ['https://github.com/hazelcast/hazelcast/issues/16678', members('hazelcast/hazelcast:5.5'), MEMBERS, /are not smart/],
   [
     'https://github.com/spring-cloud/spring-cloud-netflix/issues/2630',
@@ -1067,10 +1087,34 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         running('web', { image: 'acid/pgbouncer', env: [{ name: 'PGHOST', value: 'other.shop' }] }),
       ],
     },
-    MEMBERS,
+    GOES_ON,
     /that of Service shop\/other \(PGHOST\) → `enableReplicaConnectionPooler/,
   ],
   ['https://github.com/apache/pulsar/issues/3119', members('x/bookie:3'), MEMBERS, /`bookkeeperClientReorderRead/],
+  ['https://github.com/gardener/etcd-druid/issues/1225', members('x/etcd-wrapper:v0.5'), GOES_ON, /serializable reads/],
+  [
+    'https://github.com/apache/rocketmq-operator/pull/105',
+    members('apache/rocketmq:5'),
+    MEMBERS,
+    /from its name servers/,
+  ],
+  [
+    'https://github.com/openfaas/faas-netes/issues/706',
+    { spec: { ...CLOSE, selector: { app: 'web', faas_function: 'web' } } },
+    around('openfaas'),
+    /sends to Pods that it looks up.*→ `gateway.directFunctions=true`/,
+  ],
+  [
+    'https://github.com/llm-d/llm-d-router/issues/545',
+    {
+      extra: [
+        running('web', {}),
+        beside('inference.networking.k8s.io/v1', 'InferencePool', { selector: { matchLabels: { app: 'web' } } }),
+      ],
+    },
+    around('inference-pool'),
+    /the Pod that its endpoint picker chooses/,
+  ],
   [
     'https://github.com/knative/serving/issues/14615',
     members('x/serving/cmd/activator'),

@@ -1,4 +1,5 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
+import { SERVERLESS } from './programs.ts';
 import type { Client } from './types.ts';
 
 /** istio/istio#54715, #56042 */
@@ -222,12 +223,7 @@ export const CLIENTS = clients({
     source: 'spring-cloud/spring-cloud-netflix#2630, #4181; Netflix/eureka#988; apache/dubbo#13734',
   },
   members: { decides: 'its clients learn addresses of members and connect to those', source: "the clients' protocols" },
-  knative: { decides: 'its activator and gateways choose Pods, without zones', source: 'knative/serving#13581' },
-  'keda-interceptor': {
-    decides: "KEDA's HTTP interceptor sends requests to ready Pods of any zone (from 0.16 on)",
-    setting: '`KEDA_HTTP_DIRECT_POD_ROUTING=false` (chart: interceptor.extraEnvs) sends them to the cluster IP',
-    source: 'kedacore/http-add-on#1585; kedacore/keda-docs#1832',
-  },
+  ...SERVERLESS,
   'cilium-clustermesh': {
     decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
@@ -330,8 +326,6 @@ export const CLIENTS = clients({
   },
   'node-local-dns': {
     decides: 'Pods ask the cache on their Node, which for what it lacks asks a Service of its own',
-    setting:
-      '`kubectl -n kube-system patch service kube-dns-upstream -p \'{"spec":{"trafficDistribution":"PreferClose"}}\'`',
     source: 'kubernetes/kubernetes cluster/addons/dns/nodelocaldns',
   },
   'eks-auto-dns': {

@@ -8,8 +8,8 @@ import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SERVICE_MARKS, SOCKETS, ofBigIp } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
-import { type Found, aliasesOf, byAddresses, memberIndex } from './members.ts';
-import { BY_ITSELF, DNS_UPSTREAM, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
+import { BY_ITSELF, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { isCrossZone, isUpstream, leaves, ofCache, ofWaypoint, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
@@ -30,7 +30,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const steering = itemsOf(snapshot.workloads).map((each) => each.steering ?? '');
   const watchers = watcherIndex(snapshot);
   const configured = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
-  const ways = entries.flatMap((entry) => entry.services.map((service) => ({ service, entry })));
+  const { runners } = watchers;
+  const ways = entries.flatMap((entry) => servicesOf(entry, services, runners).map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
@@ -58,7 +59,6 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
       : '',
-    hasUpstream: services.some(isUpstream),
     ofCache: ofCache(services.find(isUpstream), version),
     nodes,
     labels,
@@ -197,11 +197,12 @@ const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: Bypas
   return [{ client: 'istio-waypoint', evidence, possible: true }];
 };
 
-const byMarks = (service: Service, name: string): Found[] =>
+const byMarks = (service: Service, name: string, steering: string): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
     const { annotations = {}, labels = {} } = service.metadata ?? {};
-    const value = annotations[key] ?? labels[key];
+    const value = annotations[key] ?? labels[key] ?? service.spec?.selector?.[key];
     if (value === undefined || !pattern.test(value)) return [];
+    if (marked === 'openfaas' && steering.includes('direct_functions')) return [];
     const client = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
     const field = annotations[key] === undefined ? `metadata.labels[${key}]` : `metadata.annotations[${key}]`;
     const { unless }: Client = CLIENTS[client];
@@ -283,11 +284,11 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
   // By another name where the cache has a Service of its own to ask (RKE2).
-  const isOther = index.hasUpstream && service.metadata?.labels?.['k8s-app'] === 'kube-dns' && name !== DNS_UPSTREAM;
+  const isOther = service.metadata?.labels?.['k8s-app'] === 'kube-dns' && !isUpstream(service);
   const isDns = isOther || key === 'kube-system/kube-dns';
   const found: Found[] = [
     ...byEntries(service, key, index),
-    ...byMarks(service, key),
+    ...byMarks(service, key, index.steering),
     ...(isDns ? [...byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.

@@ -29,6 +29,8 @@ const ROUTES: readonly RouteKind[] = [
   ['configuration.konghq.com/v1alpha1', 'IngressClassParameters', 'anywhere'],
   ['gateway.kgateway.dev/v1alpha1', 'BackendConfigPolicy', 'beside'],
   ['consul.hashicorp.com/v1alpha1', 'ServiceResolver ProxyDefaults', 'anywhere'],
+  ['inference.networking.k8s.io/v1', 'InferencePool', 'beside', 'inference-pool'],
+  ['inference.networking.x-k8s.io/v1alpha2', 'InferencePool', 'beside', 'inference-pool'],
   ['kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', 'anywhere'],
   ['cilium.io/v2', 'CiliumEnvoyConfig', 'beside', 'cilium-envoy'],
   ['cilium.io/v2', 'CiliumClusterwideEnvoyConfig', 'cluster', 'cilium-envoy'],
@@ -100,7 +102,7 @@ export const CONTROLLERS: readonly Controller[] = [
   [/^tailscale\.com\/|\bngrok\.com\/|cloudflare-tunnel/, undefined, /^(?:tailscale|ngrok|cloudflare-tunnel)$/],
 ];
 
-/** Annotations and labels of a Service that say who sends to its Pods. */
+/** Annotations, labels and selectors of a Service that say who sends to its Pods. */
 export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, client: ClientName])[] = [
   ['service.beta.kubernetes.io/aws-load-balancer-nlb-target-type', /^ip$/, 'aws-ip-targets'],
   ['service.beta.kubernetes.io/aws-load-balancer-type', /^nlb-ip$/, 'aws-ip-targets'],
@@ -113,6 +115,7 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
   ['mirror.linkerd.io/mirrored-service', /^true$/, 'linkerd-mirror'],
   ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],
+  ['faas_function', /./, 'openfaas'],
 ];
 
 /** Of a Service: they select the Nodes that its load balancer sends to. */

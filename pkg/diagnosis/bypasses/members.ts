@@ -9,67 +9,11 @@ import { imageVersion } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
+import { BESIDE, GOES_ON, MEMBERS, OF_DATABASE, RING } from './programs.ts';
 import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
-/** Before other programs; as sidecars they say nothing of the Pods that they are in. */
-const BESIDE = /exporter|kube-state-metrics|pgbouncer|pgpool|proxysql|maxscale|mysql-?router|tiproxy/;
 const OF_PEERS = 'its own Pods take addresses of one another from the API server, and connect to those in all zones';
-const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
-
-const BY_RING =
-  'distributors and queriers find its Pods in the ring of their memberlist, and connect to those of all zones';
-const BY_LEADER =
-  'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
-
-const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
-const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
-
-const BY_REVISION =
-  'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
-const RING = /ingester|store-gateway/;
-
-/** Without a headless Service too: all, all at such a port, or surely so. */
-type Always = true | 'surely' | RegExp;
-
-/** By image, port or name: what makes zones count for clients that learn addresses of members. */
-const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
-  // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
-  [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
-  // zalando/postgres-operator#1119
-  [/acid\/pgbouncer/, '`enableReplicaConnectionPooler: true` of its postgresql, for reads', true, OF_DATABASE],
-  [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
-  // spotahome/redis-operator#368
-  [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
-  [
-    /kafka|redpanda|cp-server|automq/,
-    'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}',
-    /^:909\d$/,
-    'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack',
-  ],
-  // apache/pulsar#3119
-  [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
-  [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
-  [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
-  // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
-  [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
-  [/\bvault:|openbao/, 'none: which member leads is elected', true, BY_LEADER],
-  // grafana/mimir#10214
-  [RING, 'none is known: writes go to as many zones as there are replicas', 'surely', BY_RING],
-  [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
-  [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, true],
-  [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
-  [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
-  // knative/serving#13581, #14615
-  [/serving\/cmd\/activator/, 'none is known', 'surely', BY_REVISION],
-  [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
-  [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
-  // bitnami/charts#5201
-  [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
-  [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
-  [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP'],
-  [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
-];
 
 /** By images of clients that are seen: where the program has it. */
 const RACKS: Readonly<Record<string, RegExp>> = {
@@ -191,8 +135,8 @@ export interface Found {
   readonly entry?: EntryObject;
   /** The namespace of a client. */
   readonly from?: string;
-  /** Its setting is that of the program behind the Service. */
-  readonly known?: boolean;
+  /** Its setting is that of the program behind the Service, of which any Pod may answer, or the one that is asked for. */
+  readonly known?: 'any' | 'members' | '' | undefined;
   /** Clients take the cluster IP: it is what the Pods connect to. */
   readonly behind?: boolean;
   /** What differs for this Service. */
@@ -207,8 +151,11 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const behindIt = own.filter((runner) => selects(service, runner));
   const isOther = (each: Service) => isTwin(service, each) || behindIt.some((runner) => selects(each, runner));
   const others = (headless.get(namespace) ?? []).filter(isOther);
-  // By the latter members of a ring find one another, and nothing else does.
-  const twins = others.filter((each) => RING.test(nameOf(service)) || !/gossip|memberlist/.test(nameOf(each)));
+  const ports = new Set<unknown>(service.spec?.ports?.flatMap(({ port, targetPort = port }) => [port, targetPort]));
+  // One that has none of its ports, or that members of a ring find one another by, is for peers.
+  const sharesPort = ({ spec }: Service) => spec?.ports?.some((each) => ports.has(each.targetPort ?? each.port));
+  const isForClients = (each: Service) => sharesPort(each) !== false && !/gossip|memberlist/.test(nameOf(each));
+  const twins = others.filter((each) => RING.test(nameOf(service)) || isForClients(each));
   const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
   const twin = twins.find(callerOf) ?? twins[0];
   const object = `Service ${keyOfService(service)}`;
@@ -223,8 +170,8 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const named = `${images} ${nameOf(twin ?? service)}`;
   const [rack = ''] = Object.entries(RACKS).find(([, image]) => image.test(named)) ?? [];
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
-  const behind = decides === OF_DATABASE;
-  const on = behind && next && `${decides}: that of Service ${next.service} (${next.by})`;
+  const behind = GOES_ON.includes(decides);
+  const on = decides === OF_DATABASE && next && `${decides}: that of Service ${next.service} (${next.by})`;
   const ways = defined({ setting: setting?.replace('{rack}', rack), decides: on || decides });
   const shows = (what: RegExp, isPort: boolean): boolean =>
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
@@ -233,10 +180,10 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const isSure = always === 'surely' || isAtPort;
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    const { setting: known } = ways;
-    return [{ client: 'headless', evidence, all: true, known: known !== undefined, own: defined({ setting: known }) }];
+    const known = setting && (decides === undefined && !setting.startsWith('none') ? 'any' : 'members');
+    return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
-  if (twin === undefined) {
+  if (twin === undefined || (behind && callerOf(twin) === undefined)) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));
     return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: !isSure, behind, own: ways }));
   }
@@ -248,6 +195,12 @@ const byTwins = (service: Service, { headless, near, members, callers, names }: 
   const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };
   const possible = called === undefined && !isSure;
   return [{ client: 'headless-service', evidence, possible, own: { ...called, ...ways } }];
+};
+
+/** Services that it names, or whose Pods it selects too. */
+export const servicesOf = ({ namespace, services, pods }: EntryObject, all: readonly Service[], near: Runners) => {
+  const own = (pods && near.get(namespace)?.filter(({ podLabels }) => matchesSelector(pods, podLabels))) ?? [];
+  return [...services, ...all.filter((service) => own.some((each) => selects(service, each))).map(keyOfService)];
 };
 
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */

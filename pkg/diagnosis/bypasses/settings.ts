@@ -239,9 +239,9 @@ export const ofWaypoint = (name: string, pods: readonly PodSummary[] = [], nodes
   };
 };
 
-export const DNS_UPSTREAM = 'kube-dns-upstream';
-
-export const isUpstream = ({ metadata }: Service): boolean => metadata?.name === DNS_UPSTREAM;
+/** deliveryhero/helm-charts#738 */
+export const isUpstream = ({ metadata }: Service): boolean =>
+  /^(?:kube-dns|node-?local-?dns(?:-?cache)?)-upstream$/.test(metadata?.name ?? '');
 
 /** The Service that a DNS cache of the Nodes asks for what it lacks: not seen, asking for zones already, or of a version without the field. */
 export const ofCache = (upstream: Service | undefined, version: KubernetesVersion): Partial<Client> => {
@@ -249,6 +249,7 @@ export const ofCache = (upstream: Service | undefined, version: KubernetesVersio
     return { setting: 'what that Service is set to (`-upstreamsvc`, or `forward` in its Corefile)' };
   if (/\w/.test(askOf(upstream))) return { setting: '' };
   const auto = atLeast(version, 27) ? `${ANNOTATION_TOPOLOGY_MODE}=Auto` : `${ANNOTATION_TOPOLOGY_AWARE_HINTS}=auto`;
-  const setting = `\`kubectl -n kube-system annotate service ${DNS_UPSTREAM} ${auto}\``;
-  return isEnabled('ServiceTrafficDistribution', version) ? {} : { setting };
+  const [of, field] = [`service ${nameOf(upstream)}`, '{"spec":{"trafficDistribution":"PreferClose"}}'];
+  const set = isEnabled('ServiceTrafficDistribution', version) ? `patch ${of} -p '${field}'` : `annotate ${of} ${auto}`;
+  return { setting: `\`kubectl -n kube-system ${set}\`` };
 };

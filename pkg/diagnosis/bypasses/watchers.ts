@@ -60,8 +60,8 @@ export const selects = ({ metadata, spec }: Service, own: Pick<Runner, 'namespac
   Object.keys(spec?.selector ?? {}).length > 0 &&
   matchesSelector({ matchLabels: spec?.selector ?? {} }, own.podLabels);
 
-/** Scrapes what it watches, and sends no traffic of others. */
-const SCRAPER = /prometheus|vmagent|grafana-agent/;
+/** Scrapes what it watches, and sends no traffic of others; OpenFaaS has a row of its own. */
+const SCRAPER = /prometheus|vmagent|grafana-agent|openfaas/;
 
 /** Some of its Pods, where others add labels to them: the name of a member, or its role. */
 export const maySelect = ({ spec: { selector = {} } = {} }: Service, { podLabels }: Runner): boolean =>

@@ -226,6 +226,8 @@ const scopeOf = (facts: Facts) => {
       ...('byHints' in each && each.byHints ? { byHints: true } : {}),
       /** For every client of the Service that is seen. */
       ...('all' in each && each.all ? { all: true } : {}),
+      /** Clients take the cluster IP, and from its Pods requests go on. */
+      ...('behind' in each ? { behind: true } : {}),
       /** It keeps to its zone by a rule of its own. */
       ...('keeps' in each && each.keeps ? { keeps: true } : {}),
       /** It is suspected for what it may watch. */

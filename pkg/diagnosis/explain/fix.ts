@@ -73,6 +73,10 @@ const installChart = 'helm upgrade --install topology-aware-routing charts/garde
 const exposeBeside: Fix = (facts) => {
   const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
   if (!hasSelector(facts.service)) return [];
+  if (facts.bypasses.some((each) => 'known' in each && each.known === 'members'))
+    return [
+      '# no second Service with a cluster IP: clients ask for a certain member, and another has not what that has',
+    ];
   const beside = itemsOf(facts.snapshot.services)
     .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }))
     .map(nameOf);

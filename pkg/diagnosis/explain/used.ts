@@ -113,7 +113,8 @@ export const usedCauses = (facts: Facts): Cause[] => {
     const update = isOfRelease ? updateOf(facts, nodes, reason) : undefined;
     const plane = PLANES.find(({ name }) => nodes.some((node) => facts.index.routers.of(node).router === name));
     const instead = plane?.instead && `${remedyOf(reason)} ${plane.instead}`;
-    const owned = reason === 'CiliumServiceTopologyOff' && isOfAks(facts.index.bypasses) ? AKS_REMEDY : (update ?? instead);
+    const owned =
+      reason === 'CiliumServiceTopologyOff' && isOfAks(facts.index.bypasses) ? AKS_REMEDY : (update ?? instead);
     const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : owned;
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });

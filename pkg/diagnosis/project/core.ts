@@ -277,6 +277,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const meshed = parentRefs.length > 0 && parentRefs.every((own) => own['kind'] === 'Service');
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
   const { nodeSelector, workloadSelector } = fieldsIn(object, 'spec');
+  const picked = { ...stringsIn(object, 'spec.selector'), ...stringsIn(object, 'spec.selector.matchLabels') };
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
   return {
     kind,
@@ -308,6 +309,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       client: clientOfKind(apiVersion, kind),
       /** Its load balancer sends to these alone. */
       nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,
+      /** Of an InferencePool: the Pods that it selects. */
+      pods: kind === 'InferencePool' ? { matchLabels: picked } : undefined,
     }),
   };
 };

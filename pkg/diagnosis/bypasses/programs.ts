@@ -1,0 +1,124 @@
+// Programs whose clients learn addresses of members, or whose Pods pass on what reaches them, as a table.
+import type { Client } from './types.ts';
+
+/** Before other programs; as sidecars they say nothing of the Pods that they are in. */
+export const BESIDE = /exporter|kube-state-metrics|pgbouncer|pgpool|proxysql|maxscale|mysql-?router|tiproxy/;
+const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
+
+const BY_RING =
+  'distributors and queriers find its Pods in the ring of their memberlist, and connect to those of all zones';
+const BY_LEADER =
+  'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
+
+const BY_ROLES = 'its Pods find those of its other roles without Services, and connect to those of all zones';
+const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, in all zones: `-storageNode` names each';
+const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
+const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
+const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
+const BY_NAMES = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
+const NONE = 'none is known';
+
+const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
+export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
+
+const BY_REVISION =
+  'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
+export const RING = /ingester|store-gateway/;
+
+/** Clients take the cluster IP, and what their requests lead to goes on from there. */
+export const GOES_ON: readonly unknown[] = [OF_DATABASE, BY_LEADER, BY_ROLES, BY_STORAGES, BY_PARTS];
+
+/** Without a headless Service too: all, all at such a port, or surely so. */
+type Always = true | 'surely' | RegExp;
+
+/** By image, port or name: what makes zones count for clients that learn addresses of members. */
+export const MEMBERS: readonly (readonly [
+  sign: RegExp,
+  setting: string,
+  always?: Always | undefined,
+  decides?: string,
+])[] = [
+  // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
+  [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
+  // zalando/postgres-operator#1119
+  [/acid\/pgbouncer/, '`enableReplicaConnectionPooler: true` of its postgresql, for reads', true, OF_DATABASE],
+  [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
+  // spotahome/redis-operator#368
+  [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
+  [
+    /kafka|redpanda|cp-server|automq/,
+    'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}',
+    /^:909\d$/,
+    'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack',
+  ],
+  // apache/pulsar#3119
+  [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
+  [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
+  [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
+  // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
+  [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
+  [/\bvault:|openbao/, 'none: which member leads is elected', true, BY_LEADER],
+  // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
+  [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
+  [/zookeeper|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
+  [/consul-server|^:8500$/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
+  [/zeebe|^:26500$/, NONE, true, BY_LEADER],
+  // grafana/mimir#10214, #13045, #13756
+  [RING, 'for reads of Mimir `-querier.prefer-availability-zones` (up to 3.0 `-zone`)', 'surely', BY_RING],
+  // grafana/mimir#13636, #16177
+  [
+    /-(?:chunks|index|metadata|results)-cache$/,
+    'a cache for each zone (of Mimir by jsonnet, not chart)',
+    true,
+    BY_HASH,
+  ],
+  [/grafana\/(?:mimir|loki|tempo|pyroscope)|cortex|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
+  // VictoriaMetrics/VictoriaMetrics#4792, thanos-io/thanos#5335
+  [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
+  [/thanos-(?:store|quer)|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
+  // vitessio/vitess#3355
+  [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
+  [/\b(?:pinot|druid|trino|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
+  [/\bminio\b|dgraph|qdrant|weaviate/, NONE, true, BY_PARTS],
+  // apache/rocketmq-operator#105, apache/rocketmq#3306
+  [/rocketmq|^:9876$/, '`AllocateMachineRoomNearby` and `SelectMessageQueueByMachineRoom` of clients', true, BY_NAMES],
+  // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445
+  [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
+  [/couchbase|^:8091$/, '`preferredServerGroup` of clients, for reads from replicas', true],
+  [/aerospike/, 'rack-aware reads of clients (`PREFER_RACK`), with racks by zone', true],
+  [/neo4j|^:7687$/, 'a server policy by zone that clients name (`?policy=`); `bolt:` keeps to a cluster IP', true],
+  [/\bsolr\b|^:8983$/, '`shards.preference=node.sysprop:` with a property for the zone', true, BY_PARTS],
+  [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
+  [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, true],
+  [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
+  [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
+  // knative/serving#13581, #14615
+  [/serving\/cmd\/activator/, 'none is known', 'surely', BY_REVISION],
+  [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
+  [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
+  // bitnami/charts#5201
+  [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
+  [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
+  [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP'],
+  [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
+];
+
+/** Who chooses Pods of functions and models. */
+export const SERVERLESS = {
+  knative: { decides: 'its activator and gateways choose Pods, without zones', source: 'knative/serving#13581' },
+  openfaas: {
+    decides: 'the gateway of OpenFaaS sends to Pods that it looks up, of any zone (direct_functions is not true)',
+    setting: '`gateway.directFunctions=true` of its chart: then it keeps connections to the cluster IP',
+    source: 'openfaas/faas-netes#706 and pkg/k8s/proxy.go',
+  },
+  'inference-pool': {
+    decides: 'Gateways that name this pool send to the Pod that its endpoint picker chooses, by load and caches',
+    setting: 'a picker that looks at zones (llm-d: `topology-affinity-scorer`, of prefill Pods for the decode Pod)',
+    source: 'gateway-api-inference-extension; llm-d/llm-d-router#545, #2299',
+  },
+  'keda-interceptor': {
+    decides: "KEDA's HTTP interceptor sends requests to ready Pods of any zone (from 0.16 on)",
+    setting: '`KEDA_HTTP_DIRECT_POD_ROUTING=false` (chart: interceptor.extraEnvs) sends them to the cluster IP',
+    source: 'kedacore/http-add-on#1585; kedacore/keda-docs#1832',
+  },
+} satisfies Readonly<Record<string, Client>>;
