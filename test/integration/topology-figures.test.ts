@@ -193,9 +193,7 @@ describe('why no Pod serves a zone', () => {
       // Behind RouterUnknown on a virtual kubelet, where no proxy runs.
       const found = causes.find(({ reason }) => reason === 'PodsNotSpread');
       expect(found?.evidence).to.match(text);
-      expect(found?.fix?.join('\n')).to.match(
-        /^# no Node of eu-1c takes Pods of Deployment web: give them a toleration/,
-      );
+      expect(found?.fix?.join('\n')).to.match(/^kubectl get pods -n shop -l /);
     });
   }
 

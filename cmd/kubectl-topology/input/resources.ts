@@ -16,7 +16,7 @@ import {
   SERVICES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
-import { ROUTE_KINDS } from '../../../pkg/diagnosis/bypasses/kinds.ts';
+import { ROUTER_KINDS, ROUTE_KINDS } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { AGENT_LABELS } from '../../../pkg/diagnosis/routers/planes.ts';
 import { changeItems } from '../../../pkg/diagnosis/snapshot.ts';
 import type { ClusterSnapshot, CollectionName, WebhookSummary } from '../../../pkg/diagnosis/snapshot.ts';
@@ -54,24 +54,20 @@ export const agentPods = (isSettled: (key: string, value: string) => boolean = (
     return [{ resource: PODS, everywhere: true, labelSelector, ...EVIDENCE }];
   });
 
+/** No cluster has all of them. */
+const sourcesOf = (kinds: typeof ROUTE_KINDS): readonly Source[] =>
+  kinds.map(([apiVersion, kind, where]) => ({
+    resource: inCluster(apiVersion, kind, where !== 'cluster'),
+    everywhere: where === 'anywhere',
+    ...EVIDENCE,
+  }));
+
 /** kube-system is looked at whatever namespace is asked for: agents are of the whole cluster. */
 const ROUTERS_BUT_PODS: readonly Source[] = [
   { resource: DAEMON_SETS, everywhere: true, optional: true },
   { resource: CONFIG_MAPS, namespace: 'kube-system', ...EVIDENCE },
   { resource: DEPLOYMENTS, namespace: 'kube-system', fieldSelector: 'metadata.name=kube-ovn-controller', ...EVIDENCE },
-  { resource: inCluster('crd.projectcalico.org/v1', 'FelixConfiguration'), ...EVIDENCE },
-  { resource: inCluster('crd.projectcalico.org/v1', 'BGPConfiguration'), ...EVIDENCE },
-  { resource: inCluster('operator.tigera.io/v1', 'Installation'), ...EVIDENCE },
-  { resource: inNamespaces('cilium.io/v2', 'CiliumNodeConfig'), everywhere: true, ...EVIDENCE },
-  { resource: inCluster('operator.openshift.io/v1', 'Network'), ...EVIDENCE },
-  { resource: inCluster('karpenter.sh/v1', 'NodePool'), ...EVIDENCE },
-  { resource: inCluster('karpenter.k8s.aws/v1', 'EC2NodeClass'), ...EVIDENCE },
-  { resource: inCluster('eks.amazonaws.com/v1', 'NodeClass'), ...EVIDENCE },
-  { resource: inNamespaces('metallb.io/v1beta1', 'L2Advertisement'), everywhere: true, ...EVIDENCE },
-  { resource: inNamespaces('metallb.io/v1beta1', 'BGPAdvertisement'), everywhere: true, ...EVIDENCE },
-  { resource: inNamespaces('metallb.io/v1beta2', 'BGPPeer'), everywhere: true, ...EVIDENCE },
-  { resource: inCluster('cilium.io/v2alpha1', 'CiliumL2AnnouncementPolicy'), ...EVIDENCE },
-  { resource: inCluster('cilium.io/v2', 'CiliumBGPClusterConfig'), ...EVIDENCE },
+  ...sourcesOf(ROUTER_KINDS),
 ];
 
 /** What Istio as a whole makes of zones. */
@@ -86,14 +82,8 @@ export const NAMING_CONFIGS: Source = {
   ...EVIDENCE,
 };
 
-/** No cluster has all of them; webhooks are read by themselves. */
-const ENTRIES: readonly Source[] = ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration').map(
-  ([apiVersion, kind, where]) => ({
-    resource: inCluster(apiVersion, kind, where !== 'cluster'),
-    everywhere: where === 'anywhere',
-    ...EVIDENCE,
-  }),
-);
+/** Webhooks are read by themselves. */
+const ENTRIES = sourcesOf(ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration'));
 
 export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   nodes: [{ resource: NODES }],

@@ -55,10 +55,26 @@ const ROUTES: readonly RouteKind[] = [
   ['apiregistration.k8s.io/v1', 'APIService', 'cluster', 'kube-apiserver'],
 ];
 
-/** Each of them alone. */
-export const ROUTE_KINDS = ROUTES.flatMap(([api, kinds, ...more]) =>
-  kinds.split(' ').map((kind): RouteKind => [api, kind, ...more]),
-);
+/** Custom resources that configure a data plane, announce addresses, or say where Nodes are added. */
+const ROUTERS: readonly RouteKind[] = [
+  ['crd.projectcalico.org/v1', 'FelixConfiguration BGPConfiguration', 'cluster'],
+  ['operator.tigera.io/v1', 'Installation', 'cluster'],
+  ['cilium.io/v2', 'CiliumNodeConfig', 'anywhere'],
+  ['operator.openshift.io/v1', 'Network', 'cluster'],
+  ['karpenter.sh/v1', 'NodePool', 'cluster'],
+  ['karpenter.k8s.aws/v1', 'EC2NodeClass', 'cluster'],
+  ['eks.amazonaws.com/v1', 'NodeClass', 'cluster'],
+  ['metallb.io/v1beta1', 'L2Advertisement BGPAdvertisement', 'anywhere'],
+  ['metallb.io/v1beta2', 'BGPPeer', 'anywhere'],
+  ['cilium.io/v2alpha1', 'CiliumL2AnnouncementPolicy', 'cluster'],
+  ['cilium.io/v2', 'CiliumBGPClusterConfig', 'cluster'],
+];
+
+const eachAlone = (rows: readonly RouteKind[]) =>
+  rows.flatMap(([api, kinds, ...more]) => kinds.split(' ').map((kind): RouteKind => [api, kind, ...more]));
+
+export const ROUTE_KINDS = eachAlone(ROUTES);
+export const ROUTER_KINDS = eachAlone(ROUTERS);
 
 /** Who acts on it, whatever else runs: several groups have a VirtualService. */
 export const clientOfKind = (apiVersion: string, kind: string): ClientName | undefined =>

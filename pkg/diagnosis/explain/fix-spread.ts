@@ -5,7 +5,6 @@ import { atLeast } from '../../routing/version.ts';
 import { type Fix, ask } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
-import { poolsOfPods } from './node-pools.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, waitingFor, workloadTitle } from './scheduler.ts';
@@ -101,16 +100,9 @@ const whyNone = (workload: Workload, facts: Facts): string | undefined => {
   const who = workloadTitle(workload);
   const empty = clientZones.filter((zone) => endpoints.every((endpoint) => endpoint.zone !== zone));
   const room = roomByZone(workload, facts);
-  const closed = empty.filter((zone) => !room.has(zone));
   const full = empty.filter((zone) => room.get(zone) === 0);
-  if (closed.length > 0 && poolsOfPods(facts).length > 0) return undefined;
-  if (closed.length > 0)
-    return `no Node of ${listed(closed)} takes Pods of ${who}: give them a toleration or another nodeSelector, or add Nodes that take them`;
   if (full.length > 0) return `no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`;
-  if (volumes)
-    return kind === 'StatefulSet'
-      ? `volumes keep the Pods of ${who} in their zones, where a DoNotSchedule constraint leaves them pending when they restart: only new replicas, or Pods whose volumes are moved, come to lie elsewhere`
-      : `the Pods of ${who} share a volume: others run in other zones only if it is ReadWriteMany there too`;
+  if (volumes || empty.some((zone) => !room.has(zone))) return undefined;
   const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
   if (constraint?.whenUnsatisfiable === 'DoNotSchedule' || workload.drawn !== undefined) return undefined;
   if (replicas < clientZones.length && scalerOf(workload, facts) === undefined)

@@ -126,7 +126,7 @@ const EVENED_OUT =
   ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.';
 
 const VOLUMES_REMEDY =
-  'Volumes keep the Pods in their zones, and no constraint moves them: only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
+  'Volumes keep the Pods in their zones, and no constraint moves them: one with `DoNotSchedule` leaves them pending when they restart. Only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
 
 const HARDER_REMEDY =
   'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';

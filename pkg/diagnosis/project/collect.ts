@@ -3,7 +3,7 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, type CollectionName, known, unknown } from '../snapshot.ts';
-import { ROUTE_KINDS } from '../bypasses/kinds.ts';
+import { ROUTER_KINDS, ROUTE_KINDS } from '../bypasses/kinds.ts';
 import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
 import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { namesInConfig } from './names.ts';
@@ -34,13 +34,15 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
   const rbac = ['rbac.authorization.k8s.io'];
   const role = { reads: { clusterRoles: clusterRoleOf }, groups: rbac };
   const binding = { reads: { clusterRoleBindings: clusterRoleBindingOf }, groups: rbac };
-  const routes = Object.entries(Object.groupBy(ROUTE_KINDS, ([, kind]) => kind)).map(([kind, rows = []]) => {
-    const groups = rows.map(([apiVersion]) => groupOf(apiVersion));
-    const scoped = rows.some(([, , where]) => where === 'cluster');
-    return [kind, { reads: { ingresses: clientEntry }, groups, scoped }] as const;
-  });
+  const custom = (rows: typeof ROUTE_KINDS, each: Kind['reads']) =>
+    [...Map.groupBy(rows, ([, kind]) => kind)].map(([kind, own]) => {
+      // Calico's API server has them under another group.
+      const groups = own.flatMap(([api]) => [groupOf(api), groupOf(api).replace('crd.projectcalico', 'projectcalico')]);
+      return [kind, { reads: each, groups, scoped: own.some(([, , where]) => where === 'cluster') }] as const;
+    });
   return {
-    ...Object.fromEntries(routes),
+    ...Object.fromEntries(custom(ROUTE_KINDS, { ingresses: clientEntry })),
+    ...Object.fromEntries(custom(ROUTER_KINDS, reads)),
     Node: { reads: { nodes: nodeOf }, groups: [''], scoped: true },
     Service: { reads: { services: serviceOf }, groups: [''] },
     EndpointSlice: { reads: { slices: createSliceReader() } },
@@ -54,19 +56,6 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     Event: { reads: { events: eventOf }, groups: ['', 'events.k8s.io'] },
     ConfigMap: { reads },
     DaemonSet: { reads },
-    CiliumNodeConfig: { reads, groups: ['cilium.io'] },
-    FelixConfiguration: { reads, groups: ['crd.projectcalico.org', 'projectcalico.org'], scoped: true },
-    Installation: { reads, groups: ['operator.tigera.io'], scoped: true },
-    BGPConfiguration: { reads, groups: ['crd.projectcalico.org', 'projectcalico.org'], scoped: true },
-    L2Advertisement: { reads, groups: ['metallb.io'] },
-    BGPAdvertisement: { reads, groups: ['metallb.io'] },
-    BGPPeer: { reads, groups: ['metallb.io'] },
-    CiliumL2AnnouncementPolicy: { reads, groups: ['cilium.io'], scoped: true },
-    CiliumBGPClusterConfig: { reads, groups: ['cilium.io'], scoped: true },
-    NodePool: { reads, groups: ['karpenter.sh'], scoped: true },
-    EC2NodeClass: { reads, groups: ['karpenter.k8s.aws'], scoped: true },
-    NodeClass: { reads, groups: ['eks.amazonaws.com'], scoped: true },
-    Network: { reads, groups: ['operator.openshift.io'], scoped: true },
     MutatingWebhookConfiguration: { reads: { webhooks: webhooksOf, ingresses: clientEntry }, scoped: true },
     ClusterRole: { ...role, scoped: true },
     ClusterRoleBinding: { ...binding, scoped: true },

