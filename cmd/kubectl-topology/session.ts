@@ -140,10 +140,8 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
     const { snapshot } = await load({ filename: flags.filename }, ['services'], io);
     return [...new Set(itemsOf(snapshot.services).map(({ metadata }) => metadata?.namespace ?? ''))].sort();
   }
-  return withClient(flags, async (client) => {
-    const pages = client.pages(NAMESPACES, {}, io.signal);
-    return (await Array.fromAsync(pages, ({ items }) => items.map(nameOf))).flat().sort();
-  });
+  const { listAll } = await import('../../pkg/kubernetes/request.ts');
+  return withClient(flags, async (client) => (await listAll(client, NAMESPACES, {}, io.signal)).map(nameOf).sort());
 };
 
 interface ServiceName {

@@ -2,7 +2,7 @@
 import type { KubernetesObject, OwnerReference } from '../apis/meta.ts';
 import { COMMANDS } from '../apis/names.ts';
 import { CLUSTER_ROLES, NAMESPACES, type Resource, apiVersionOf } from '../apis/resources.ts';
-import { ApiError, isForbidden, isNotFound } from '../kubernetes/errors.ts';
+import { ApiError, except, isForbidden, isNotFound } from '../kubernetes/errors.ts';
 import type { Client } from '../kubernetes/types.ts';
 import type { Logger } from '../telemetry/log.ts';
 
@@ -35,18 +35,8 @@ export const createInstallationOwner = (options: {
   /** The ClusterRole as it was last seen. Where the right to read it is taken first, it is still what we go with. */
   let seen: OwnerReference | undefined;
 
-  const read = async (
-    resource: Resource,
-    name: string,
-    signal?: AbortSignal,
-  ): Promise<KubernetesObject | undefined> => {
-    try {
-      return await client.get(resource, { name }, signal);
-    } catch (error) {
-      if (isNotFound(error) || isForbidden(error)) return undefined;
-      throw error;
-    }
-  };
+  const read = (resource: Resource, name: string, signal?: AbortSignal): Promise<KubernetesObject | undefined> =>
+    except(client.get(resource, { name }, signal), isNotFound, isForbidden);
 
   /** One that has owners already was given them on purpose. */
   const chain = async (role: KubernetesObject, owner: OwnerReference, signal?: AbortSignal): Promise<void> => {

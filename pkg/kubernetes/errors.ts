@@ -153,15 +153,18 @@ export const isGone = hasStatus(410);
 export const isTooManyRequests = hasStatus(429);
 export const isServiceUnavailable = hasStatus(503);
 
-/** What was asked for; undefined where the server answers 404. */
-export const ifFound = async <T>(answer: Promise<T>): Promise<T | undefined> => {
+/** What was asked for; undefined where it fails with one of these. */
+export const except = async <T>(answer: Promise<T>, ...passed: readonly ((error: unknown) => boolean)[]) => {
   try {
     return await answer;
   } catch (error) {
-    if (isNotFound(error)) return undefined;
+    if (passed.some((isPassed) => isPassed(error))) return undefined;
     throw error;
   }
 };
+
+/** The same of what is not there. */
+export const ifFound = <T>(answer: Promise<T>): Promise<T | undefined> => except(answer, isNotFound);
 
 /** The API server's message for a JSON Patch that does not apply; for an invalid object it lists fields instead. */
 const NOT_APPLICABLE = 'the server rejected our request due to an error in our request';

@@ -3,7 +3,7 @@ import { defined, timeText } from '../apis/values.ts';
 import type { Event } from '../apis/core.ts';
 import { EVENTS } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { ApiError, isAlreadyExists, isNotFound } from './errors.ts';
+import { ApiError, ifFound, isAlreadyExists } from './errors.ts';
 import { type TokenBucket, createLru, createTokenBucket } from './rate-limiter.ts';
 import { abortable, pause } from './wait.ts';
 import type { Client, Clock, EventInput, EventRecorder } from './types.ts';
@@ -134,15 +134,12 @@ const createWriter = (options: EventRecorderOptions): ((pending: Pending, signal
     if (before === undefined) return create(key, pending, signal);
     const count = before.count + pending.count;
     const ref = { namespace: eventNamespace(event), name: before.name };
-    try {
-      await client.patch(EVENTS, ref, 'merge', { count, lastTimestamp: timeText(lastAt) }, {}, signal);
-      known.set(key, { ...before, count, lastAt });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      // Events live for an hour by default: the next one starts with the count so far.
-      known.delete(key);
-      await create(key, { ...pending, count, firstAt: before.firstAt }, signal);
-    }
+    const patch = { count, lastTimestamp: timeText(lastAt) };
+    if ((await ifFound(client.patch(EVENTS, ref, 'merge', patch, {}, signal))) !== undefined)
+      return void known.set(key, { ...before, count, lastAt });
+    // Events live for an hour by default: the next one starts with the count so far.
+    known.delete(key);
+    return create(key, { ...pending, count, firstAt: before.firstAt }, signal);
   };
 };
 

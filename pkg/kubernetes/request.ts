@@ -222,6 +222,12 @@ export const pagesOf = async function* <T extends KubernetesObject>(
   }
 };
 
+/** All objects, page by page. */
+export const listAll = async <T extends KubernetesObject>(
+  client: Pick<Client, 'pages'>,
+  ...asked: Parameters<Client['pages']>
+): Promise<T[]> => (await Array.fromAsync(client.pages<T>(...asked), ({ items }) => items)).flat();
+
 /** What `keep` makes of all objects of a resource, page by page; none where the resource is not served. */
 export const listKept = async <T extends KubernetesObject, Kept = T>(
   client: Pick<Client, 'pages'>,

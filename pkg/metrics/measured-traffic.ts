@@ -3,6 +3,7 @@ import { defined, errorText } from '../apis/values.ts';
 import { METER_AUDIENCE, METER_READER, METER_TOKEN_HEADER, TRAFFIC_METER } from '../apis/names.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { PODS, tokenOf } from '../apis/resources.ts';
+import { listAll } from '../kubernetes/request.ts';
 import type { Client } from '../kubernetes/types.ts';
 import { type Measured, type MeasuredFlow, addUp, directFlows } from '../traffic/measured.ts';
 import { type MeterReading, readMeter } from '../traffic/meter-reading.ts';
@@ -79,7 +80,7 @@ export const createMeterReader = (options: {
 
   const podsOf = async (signal: AbortSignal): Promise<MeterPod[]> => {
     const selection = { namespace, labelSelector: METER_SELECTOR };
-    const pods = (await Array.fromAsync(client.pages<MeterPod>(PODS, selection, signal), ({ items }) => items)).flat();
+    const pods = await listAll<MeterPod>(client, PODS, selection, signal);
     const many = `${pods.length} meters are too many to read one by one (at most ${most}): give the source the url of a Prometheus`;
     if (pods.length > most) throw new LoadError('BadQuery', many);
     if (pods.length > 0) return pods;

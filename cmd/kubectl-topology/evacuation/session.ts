@@ -8,16 +8,14 @@ import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
 import type { Evacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import { concerns, isRunning } from '../../../pkg/evacuation/accept.ts';
-import { ifFound, isForbidden } from '../../../pkg/kubernetes/errors.ts';
-import { listKept } from '../../../pkg/kubernetes/request.ts';
+import { except, ifFound, isForbidden } from '../../../pkg/kubernetes/errors.ts';
+import { listAll } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { ExitCode, Io } from '../io.ts';
 
 /** All there are, in name order; undefined where the cluster does not serve the kind. */
-export const listEvacuations = async (client: Client, signal: AbortSignal): Promise<ZoneEvacuation[] | undefined> => {
-  const pages = Array.fromAsync(client.pages<ZoneEvacuation>(ZONE_EVACUATIONS, {}, signal), ({ items }) => items);
-  return (await ifFound(pages))?.flat();
-};
+export const listEvacuations = (client: Client, signal: AbortSignal): Promise<ZoneEvacuation[] | undefined> =>
+  ifFound(listAll(client, ZONE_EVACUATIONS, {}, signal));
 
 export const listRunning = async (client: Client, { now, signal }: Io): Promise<ZoneEvacuation[] | undefined> =>
   (await listEvacuations(client, signal))?.filter((evacuation) => isRunning(evacuation, now()));
@@ -38,11 +36,8 @@ export const deleteEvacuation = (
 
 /** Labels of every namespace; none where they may not be listed: then only selectors of names match. */
 export const namespaceLabels = async (client: Client, signal: AbortSignal): Promise<ReadonlyMap<string, StringMap>> => {
-  const found = await listKept<Namespace>(client, NAMESPACES, (item) => item, signal).catch((error: unknown) => {
-    if (!isForbidden(error)) throw error;
-    return [];
-  });
-  return new Map(found.map((item) => [nameOf(item), item.metadata?.labels ?? {}]));
+  const found = await except(listAll<Namespace>(client, NAMESPACES, {}, signal), isForbidden);
+  return new Map((found ?? []).map((item) => [nameOf(item), item.metadata?.labels ?? {}]));
 };
 
 export const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap<string, StringMap>): Evacuation => {

@@ -14,7 +14,7 @@ import { COMMANDS, LABEL_MANAGED_BY } from '../../apis/names.ts';
 import { FLOW_POLICIES, SERVICES, regardingOf } from '../../apis/resources.ts';
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Following } from '../../diagnosis/models/routes.ts';
-import { ifFound, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
+import { except, ifFound, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { FlowCounters, ServiceFigures } from './metrics.ts';
@@ -132,9 +132,7 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
     if (!options.available() || !(policy === undefined ? creates : isDue(key, policy, status))) return;
     try {
       if (policy === undefined)
-        await client.create(FLOW_POLICIES, emptyPolicy(service), {}, signal).catch((error: unknown) => {
-          if (!isAlreadyExists(error)) throw error;
-        });
+        await except(client.create(FLOW_POLICIES, emptyPolicy(service), {}, signal), isAlreadyExists);
       const patch = [{ op: 'add', path: '/status', value: status }];
       await client.patch(FLOW_POLICIES, refOf(service), 'json', patch, { subresource: 'status' }, signal);
       written.set(key, { status, at: clock.monotonic() });

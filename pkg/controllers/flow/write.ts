@@ -9,7 +9,7 @@ import { ENDPOINT_SLICES, SERVICES } from '../../apis/resources.ts';
 import { differs, patchFor, revertPatch } from '../../flow/assemble/turn.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import type { HintsInForce } from '../../flow/demand/arrivals.ts';
-import { isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
+import { except, isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, Result } from '../../kubernetes/types.ts';
 import { type SettingsPlan, effectiveStrategy, parseApplied, planStrategyLabel } from '../../routing/index.ts';
@@ -60,13 +60,8 @@ export const writeService = async (
   if (plan.kind === 'unchanged') return false;
   const metadata = plan.patch['metadata'] as Record<string, unknown> | undefined;
   const patch = { ...plan.patch, metadata: { ...metadata, resourceVersion: service.metadata?.resourceVersion } };
-  try {
-    await client.patch<Service>(SERVICES, refOf(service), 'merge', patch, {}, signal);
-    return true;
-  } catch (error) {
-    if (isConflict(error) || isNotFound(error)) return false;
-    throw error;
-  }
+  const sent = client.patch<Service>(SERVICES, refOf(service), 'merge', patch, {}, signal);
+  return (await except(sent, isConflict, isNotFound)) !== undefined;
 };
 
 const NOTHING: SettingsPlan = { kind: 'unchanged', foreign: [] };

@@ -2,7 +2,7 @@
 import type { ObjectRef } from '../../apis/meta.ts';
 import { HEARTBEAT_LEASE } from '../../apis/names.ts';
 import { LEASES, apiVersionOf } from '../../apis/resources.ts';
-import { ifFound, isAlreadyExists } from '../../kubernetes/errors.ts';
+import { except, ifFound, isAlreadyExists } from '../../kubernetes/errors.ts';
 import type { Lease } from '../../apis/core.ts';
 import { microTime } from '../../kubernetes/lease.ts';
 import { pause } from '../../kubernetes/wait.ts';
@@ -35,10 +35,7 @@ const beat = async (options: HeartbeatOptions, signal: AbortSignal): Promise<voi
   const renew = () => client.patch<Lease>(LEASES, ref, 'merge', { spec }, {}, signal);
   if ((await ifFound(renew())) !== undefined) return;
   const lease: Lease = { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata: { ...ref }, spec };
-  await client.create(LEASES, lease, {}, signal).catch((failed: unknown) => {
-    if (!isAlreadyExists(failed)) throw failed;
-    return renew();
-  });
+  if ((await except(client.create(LEASES, lease, {}, signal), isAlreadyExists)) === undefined) await renew();
 };
 
 /** Beats until the signal aborts; resolves then. What fails is logged, and tried again with the next beat. */

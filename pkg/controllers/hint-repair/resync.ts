@@ -7,7 +7,7 @@ import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { isMarked } from '../../evacuation/decide.ts';
 import { isRebuilt, isZoneName } from '../../hints/readiness.ts';
 import { strategyOf } from '../../hints/table.ts';
-import { isNotFound } from '../../kubernetes/errors.ts';
+import { ifFound } from '../../kubernetes/errors.ts';
 import type { LeaseWatch } from '../../kubernetes/lease.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
@@ -119,16 +119,13 @@ export const createResync = (options: ResyncOptions) => {
     signal: AbortSignal,
   ): Promise<{ helped: boolean; version?: string | undefined }> => {
     const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
-    try {
-      const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, refOf(slice), 'merge', patch, {}, signal);
-      const helped = !task.needsResync(answer);
-      options.onResync?.(helped);
-      return { helped, version: answer.metadata?.resourceVersion };
-    } catch (error) {
-      // The slice went away: that says nothing about admission.
-      if (isNotFound(error)) return { helped: true };
-      throw error;
-    }
+    const sent = client.patch<EndpointSlice>(ENDPOINT_SLICES, refOf(slice), 'merge', patch, {}, signal);
+    const answer = await ifFound(sent);
+    // The slice went away: that says nothing about admission.
+    if (answer === undefined) return { helped: true };
+    const helped = !task.needsResync(answer);
+    options.onResync?.(helped);
+    return { helped, version: answer.metadata?.resourceVersion };
   };
 
   const unavailable = (slice: EndpointSlice, count: number): Result => {

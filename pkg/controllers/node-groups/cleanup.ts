@@ -5,8 +5,9 @@ import { nameOf, refOf } from '../../apis/values.ts';
 import { NODES, SERVICES } from '../../apis/resources.ts';
 import { decideZone, projectGroupNode } from '../../kubeedge/decide.ts';
 import { ifFound } from '../../kubernetes/errors.ts';
+import { listAll } from '../../kubernetes/request.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { checkVolumes, listAll, writeZone } from './zones.ts';
+import { checkVolumes, writeZone } from './zones.ts';
 
 type CleanupClient = Pick<Client, 'pages' | 'patch'>;
 

@@ -9,9 +9,10 @@ import { decideZone, formatRecord, projectGroupNode } from '../../kubeedge/decid
 import type { GroupNode, ZoneDecision } from '../../kubeedge/decide.ts';
 import { type ClaimingPod, type PersistentVolume, claimsOf, unlessBound } from '../../kubeedge/volumes.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
-import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { except, isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { listAll } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, EventRecorder, Result, Selection } from '../../kubernetes/types.ts';
+import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 /** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
@@ -31,20 +32,10 @@ export const writeZone = async (
       annotations: { [ANNOTATION_GROUP_ZONE]: record === undefined ? null : formatRecord(record) },
     },
   };
-  try {
-    return projectGroupNode(await client.patch<Node>(NODES, { name: nameOf(node) }, 'merge', patch, OPTIONS, signal));
-  } catch (error) {
-    if (isConflict(error) || isNotFound(error)) return undefined;
-    throw error;
-  }
+  const sent = client.patch<Node>(NODES, { name: nameOf(node) }, 'merge', patch, OPTIONS, signal);
+  const written = await except(sent, isConflict, isNotFound);
+  return written && projectGroupNode(written);
 };
-
-export const listAll = async <T extends KubernetesObject>(
-  client: Pick<Client, 'pages'>,
-  resource: Resource,
-  selection: Selection,
-  signal: AbortSignal,
-): Promise<T[]> => (await Array.fromAsync(client.pages<T>(resource, selection, signal), ({ items }) => items)).flat();
 
 /**
  * The decision, unless a new zone would cut Pods of the Node off from their volumes.

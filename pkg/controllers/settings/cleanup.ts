@@ -7,7 +7,7 @@ import { keyOf, nameOf, refOf, scopedRefOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
 import { isResponsible } from '../../gardener/extension/select.ts';
 import { hasFinalizer } from '../../gardener/extension/status.ts';
-import { ifFound, isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
+import { except, ifFound, isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import { listKept } from '../../kubernetes/request.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
@@ -78,10 +78,7 @@ export const releaseExtensions = async (
 ): Promise<number> => {
   const { client, classes, logger } = options;
   const keep = (item: Extension) => (isResponsible(item, classes) && hasFinalizer(item) ? item : undefined);
-  const ours = await listKept(client, EXTENSIONS, keep, signal).catch((error: unknown) => {
-    if (isForbidden(error)) return [];
-    throw error;
-  });
+  const ours = (await except(listKept(client, EXTENSIONS, keep, signal), isForbidden)) ?? [];
   const patchOf = (extension: Extension) =>
     hasFinalizer(extension)
       ? { metadata: { finalizers: extension.metadata?.finalizers?.filter((name) => name !== EXTENSION_FINALIZER) } }

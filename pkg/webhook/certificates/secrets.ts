@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { defined } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { SECRETS } from '../../apis/resources.ts';
-import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import { except, ifFound, isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { pause } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -164,13 +164,9 @@ const createAccess = (options: SecretCertificatesOptions) => {
 
   /** False if another replica was faster. */
   const write = async (secret: Secret, exists: boolean, signal?: AbortSignal): Promise<boolean> => {
-    try {
-      await (exists ? client.update(SECRETS, secret, {}, signal) : client.create(SECRETS, secret, {}, signal));
-      return true;
-    } catch (error) {
-      if (isConflict(error) || isAlreadyExists(error) || (exists && isNotFound(error))) return false;
-      throw error;
-    }
+    const sent = exists ? client.update(SECRETS, secret, {}, signal) : client.create(SECRETS, secret, {}, signal);
+    const isFaster = [isConflict, isAlreadyExists, ...(exists ? [isNotFound] : [])];
+    return (await except(sent, ...isFaster)) !== undefined;
   };
 
   const authoritySecret = (current: Pem, previous: Pem | undefined, base: Secret | undefined): Secret => {
