@@ -124,6 +124,12 @@ export const sumOf = (values: Iterable<number>): number => {
 export const tally = <K extends string>(names: readonly K[], all: readonly K[]): Record<K, number> =>
   Object.fromEntries(names.map((name) => [name, all.filter((own) => own === name).length])) as Record<K, number>;
 
+/** How many items have each name, zones mostly, in the order of the names. */
+export const countBy = <T>(items: readonly T[], of: (item: T) => string): Map<string, number> =>
+  new Map(
+    [...Map.groupBy(items, of)].map(([name, own]) => [name, own.length] as const).sort(([a], [b]) => byText(a, b)),
+  );
+
 export const sumBy = <T>(items: readonly T[], of: (item: T) => number): number => sumOf(items.map(of));
 
 /** The message of an Error; anything else that was thrown as text. */

@@ -1,7 +1,7 @@
 // The N-1 model: what the busiest endpoint of a Service gets when endpoints of a zone are gone, and how many more it would take.
 // Its callers (acceptance of a ZoneEvacuation, `evacuate`, `audit --without`) differ only in what they know of clients and endpoints.
 import { type Endpoint, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
-import { byText, sumOf } from '../apis/values.ts';
+import { byText, countBy, sumOf } from '../apis/values.ts';
 import { type ZoneRequest, decideInOrder } from './decide.ts';
 import { baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';
 
@@ -90,12 +90,6 @@ export const replicasToAdd = (
   }
   return null;
 };
-
-/** How many items have each name, zones mostly, in the order of the names. */
-export const countBy = <T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, number> =>
-  new Map(
-    [...Map.groupBy(items, nameOf)].map(([name, own]) => [name, own.length] as const).sort(([a], [b]) => byText(a, b)),
-  );
 
 /** A fair share of today: what each endpoint would get if all got the same. The limit is twice as much unless another is given. */
 export const fairShareScale = (demand: ReadonlyMap<string, number>, endpoints: number, maxOverload = 1) => ({

@@ -1,6 +1,7 @@
 // One Service while zones are evacuated: which endpoints leave, and which zones those that stay have to serve.
 import { type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../apis/names.ts';
+import { countBy } from '../apis/values.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
 import { type Evacuated, type Leaving, baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';
 
@@ -28,13 +29,12 @@ const groupOf = ({ addressType, ports }: EndpointSlice): string =>
 export const isMarked = ({ metadata }: EndpointSlice): boolean =>
   metadata?.annotations?.[ANNOTATION_EVACUATED] !== undefined;
 
-/** How many of the slices have a mark about each zone. */
-export const markedSlices = (slices: readonly EndpointSlice[]): Map<string, number> => {
-  const found = new Map<string, number>();
-  for (const zone of slices.flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]))
-    found.set(zone, (found.get(zone) ?? 0) + 1);
-  return found;
-};
+/** How many of the slices have a mark about each zone, in name order. */
+export const markedSlices = (slices: readonly EndpointSlice[]): Map<string, number> =>
+  countBy(
+    slices.flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]),
+    (zone) => zone,
+  );
 
 const seenIn = (slice: EndpointSlice) => {
   const mark = markOf(slice);

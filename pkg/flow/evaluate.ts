@@ -1,6 +1,6 @@
 // What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
 import { type Node, zoneOfNode } from '../apis/core.ts';
-import { byText } from '../apis/values.ts';
+import { byText, countBy } from '../apis/values.ts';
 import { type UnknownSharesCause, zoneShares } from '../upstream/index.ts';
 import { checkDemand, checkEndpoints, checkTarget, checkedCost } from './compile.ts';
 import { type EvaluateInput, type FlowEndpoint, type PlanFigures, type ZoneFigures, amountOf } from './types.ts';
@@ -97,13 +97,10 @@ export type ZoneWeights =
   | { readonly kind: 'unknown'; readonly reason: UnknownSharesCause; readonly message: string };
 
 const countByZone = (nodes: readonly Node[]): ZoneWeights => {
-  const byZone = Map.groupBy(
-    nodes.filter((node) => zoneOfNode(node) !== ''),
-    zoneOfNode,
-  );
-  const counts = [...byZone].map(([zone, all]): [string, number] => [zone, all.length]);
-  if (counts.length > 1) return { kind: 'known', weights: Object.fromEntries(counts.sort(([a], [b]) => byText(a, b))) };
-  const message = `Nodes are in ${counts.length} zones, and two are needed`;
+  const counts = countBy(nodes, zoneOfNode);
+  counts.delete('');
+  if (counts.size > 1) return { kind: 'known', weights: Object.fromEntries(counts) };
+  const message = `Nodes are in ${counts.size} zones, and two are needed`;
   return { kind: 'unknown', reason: 'FewerThanTwoZones', message };
 };
 

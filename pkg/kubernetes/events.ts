@@ -136,7 +136,7 @@ const createWriter = (options: EventRecorderOptions): ((pending: Pending, signal
     const ref = { namespace: eventNamespace(event), name: before.name };
     const patch = { count, lastTimestamp: timeText(lastAt) };
     if ((await ifFound(client.patch(EVENTS, ref, 'merge', patch, {}, signal))) !== undefined)
-      return void known.set(key, { ...before, count, lastAt });
+      return known.set(key, { ...before, count, lastAt });
     // Events live for an hour by default: the next one starts with the count so far.
     known.delete(key);
     return create(key, { ...pending, count, firstAt: before.firstAt }, signal);

@@ -2,7 +2,7 @@
 import { type Endpoint, type EndpointSlice, type Service, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
 import { type Clients, followingOf } from '../../diagnosis/models/routes.ts';
 import { firstFamilyOf, noZonesOf } from '../../diagnosis/models/lookup.ts';
-import { markOf } from '../../evacuation/slice.ts';
+import { markedSlices } from '../../evacuation/decide.ts';
 import { endpointsOf, hintedZones } from '../../upstream/features.ts';
 import { type Route, inZoneShare, routeFor, trafficOf } from '../../upstream/index.ts';
 import { proxyEndpoint } from '../../upstream/proxy/endpoints.ts';
@@ -89,9 +89,9 @@ const assessRouters = (name: string, service: Service, clients: readonly Clients
 
 /** What an operator asked for is no fault; what keeps the evacuation itself from working was found before. */
 const assessEvacuation = (name: string, slices: readonly EndpointSlice[]): Effectiveness | undefined => {
-  const zones = new Set(slices.flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]));
+  const zones = markedSlices(slices);
   if (zones.size === 0) return undefined;
-  const message = `Service ${name}: ${[...zones].sort().join(', ')} is evacuated, its clients use other zones; kubectl topology evacuations shows until when`;
+  const message = `Service ${name}: ${[...zones.keys()].join(', ')} is evacuated, its clients use other zones; kubectl topology evacuations shows until when`;
   return { kind: 'evacuated', reason: 'Evacuated', message };
 };
 

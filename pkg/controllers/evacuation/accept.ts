@@ -1,13 +1,13 @@
 // Whether a ZoneEvacuation can be done: zones and data planes, capacity of what remains, and whether admission keeps what is written.
 import { type EndpointSlice, type Node, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../apis/names.ts';
-import { refOf } from '../../apis/values.ts';
+import { countBy, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import { answerTitle } from '../../diagnosis/models/routes.ts';
 import { createRouters } from '../../diagnosis/routers/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
-import { countBy, overloadOf } from '../../evacuation/capacity.ts';
+import { overloadOf } from '../../evacuation/capacity.ts';
 import { NOT_KEPT, isAccepted, refusalOf, shortageOf } from '../../evacuation/accept.ts';
 import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { printMark } from '../../evacuation/slice.ts';

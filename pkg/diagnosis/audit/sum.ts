@@ -1,6 +1,5 @@
 // Sums of an audit, over all Services and over those with the same first cause, and the orders of both.
-import { sumBy, tally } from '../../apis/values.ts';
-import { countBy } from '../../evacuation/capacity.ts';
+import { countBy, sumBy, tally } from '../../apis/values.ts';
 import type { Cause } from '../explain/reasons.ts';
 import {
   AUDIT_GROUPS,

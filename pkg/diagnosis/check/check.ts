@@ -8,12 +8,13 @@ import {
   LABEL_STRATEGY,
   LABEL_ZONE,
 } from '../../apis/names.ts';
-import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import type { KubernetesVersion } from '../../routing/types.ts';
 import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type Wish, wishOf } from '../../upstream/index.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { areFoundOtherwise } from '../bypasses/members.ts';
+import { selects } from '../bypasses/watchers.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
 import { GONE_KEYS } from '../explain/wanted.ts';
@@ -166,9 +167,6 @@ const placementRules = (workload: Workload): Said[] => {
 type Named = Pick<Finding, 'kind' | 'namespace' | 'name'>;
 
 export const findingKeyOf = ({ kind, namespace, name }: Named): string => `${kind}/${namespace}/${name}`;
-
-const selects = ({ metadata, spec }: Service, { namespace, podLabels }: Workload): boolean =>
-  namespace === (metadata?.namespace ?? '') && matchesSelector({ matchLabels: spec?.selector ?? {} }, podLabels);
 
 /** With a version that was named, what helps there. */
 const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOptions): string => {

@@ -1,7 +1,6 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
-import { nameOf } from '../../apis/values.ts';
-import { countBy } from '../../evacuation/capacity.ts';
+import { countBy, nameOf } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';

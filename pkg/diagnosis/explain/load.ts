@@ -1,8 +1,7 @@
 // Who carries too much where all hints are followed, by zones and by clients that are seen; and what keeps a client with one endpoint, in its
 // zone or not: affinity, a scheduler that hashes addresses, one connection for all requests.
 import { LABEL_CONSIDER } from '../../apis/names.ts';
-import { objectTitle } from '../../apis/values.ts';
-import { countBy } from '../../evacuation/capacity.ts';
+import { countBy, objectTitle } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { callingOf } from '../bypasses/find.ts';
 import { TRAEFIK } from '../bypasses/clients.ts';

@@ -3,9 +3,8 @@
 // (kube-scheduler, podtopologyspread/plugin.go).
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { nameOf, sumBy, sumOf } from '../../apis/values.ts';
+import { countBy, nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { countBy } from '../../evacuation/capacity.ts';
 import { LABEL_HOSTNAME } from '../project/core.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { computeTypeOf } from '../routers/nodes.ts';

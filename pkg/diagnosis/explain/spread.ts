@@ -1,10 +1,9 @@
 // Causes in where Pods run: zones with clients and without endpoints, what should have spread the Pods, and zones that are evacuated.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, nameOf, sumBy, timeText } from '../../apis/values.ts';
+import { byText, countBy, nameOf, sumBy, timeText } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
-import { countBy } from '../../evacuation/capacity.ts';
-import { markOf } from '../../evacuation/slice.ts';
+import { markedSlices } from '../../evacuation/decide.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
@@ -317,8 +316,7 @@ export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
 };
 
 /** Zones that the slices of the Service are marked to leave, in name order. */
-export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] =>
-  [...new Set(slices.flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]))].sort();
+export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] => [...markedSlices(slices).keys()];
 
 /** `until 2026-11-22T18:00:00Z (night-drill: a drill)` of each object that names one of the zones. */
 const untilText = ({ snapshot }: Facts, zones: readonly string[]): string => {

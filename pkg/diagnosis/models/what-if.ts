@@ -1,8 +1,7 @@
 // Changes what is asked about: other numbers of ready endpoints in a zone.
 import { isEndpointReady, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { byText, defined, nameOf } from '../../apis/values.ts';
-import { countBy } from '../../evacuation/capacity.ts';
+import { byText, countBy, defined, nameOf } from '../../apis/values.ts';
 import { endpointsOf } from '../../upstream/features.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { type ReadyEndpoint, nearest, readyEndpoints } from './lookup.ts';

@@ -1,9 +1,8 @@
 // Works out once what all modes of one simulation share: the objects after the what-ifs, clients, demand, capacity, prices.
 import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import { byText, defined } from '../../apis/values.ts';
+import { byText, countBy, defined } from '../../apis/values.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
-import { countBy } from '../../evacuation/capacity.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isControlPlane, zoneShares } from '../../upstream/index.ts';

@@ -9,11 +9,10 @@ import {
   LABEL_NAMESPACE_NAME,
   LABEL_STRATEGY,
 } from '../../apis/names.ts';
-import { byText, nameOf } from '../../apis/values.ts';
-import { countBy } from '../../evacuation/capacity.ts';
+import { byText, countBy, nameOf } from '../../apis/values.ts';
 import { audit } from '../audit/audit.ts';
 import { serviceRefOf } from '../models/lookup.ts';
-import { markOf } from '../../evacuation/slice.ts';
+import { markedSlices } from '../../evacuation/decide.ts';
 import { mechanismOf } from '../../routing/plan.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { compareVersions, formatVersion } from '../../routing/version.ts';
@@ -114,8 +113,7 @@ const evacuationsOf = ({ snapshot, now }: StatusEvidence) => {
   if (snapshot.evacuations.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
   const running = itemsOf(snapshot.evacuations).filter(({ until = 0 }) => until > now);
   const left = new Set(running.map(({ zone }) => zone));
-  const zones = itemsOf(snapshot.slices).flatMap((slice) => [...(markOf(slice)?.evacuated.keys() ?? [])]);
-  const overdue = [...countBy(zones, (zone) => zone)].filter(([zone]) => !left.has(zone));
+  const overdue = [...markedSlices(itemsOf(snapshot.slices))].filter(([zone]) => !left.has(zone));
   return { running, overdue: overdue.map(([zone, slices]) => ({ zone, slices })) };
 };
 

@@ -20,22 +20,22 @@ export interface Evacuation extends ZoneRequest {
   readonly concerns: (service: Service) => boolean;
 }
 
-/** `forcible`: `--force` goes on all the same; a Service that would have no endpoint, or too many zones, then stays as it is. */
-const refusal = (
+/** One where it applies. `forcible`: `--force` goes on all the same; a Service that would have no endpoint, or too many zones, then stays as it is. */
+const when = (
+  applies: boolean,
   reason: 'LastZone' | 'NothingToMove' | 'TogetherNoEndpoint' | 'TooManyZones' | 'Overloaded' | 'ConnectionsFail',
   message: string,
   forcible = true,
-) => [{ reason, message, forcible }];
+) => (applies ? [{ reason, message, forcible }] : []);
 
-type Refusals = ReturnType<typeof refusal>;
+type Refusals = ReturnType<typeof when>;
 
 const lastZone = (snapshot: ClusterSnapshot, all: readonly Evacuation[]): Refusals => {
   const out = new Set(all.filter(({ percent }) => percent >= 100).map(({ zone }) => zone));
   const nodes = itemsOf(snapshot.nodes).filter(isNodeReady);
   const zones = nodes.length > 0 ? zonesOfNodes(nodes) : zonesOf(snapshot);
-  if (out.size === 0 || zones.some((zone) => !out.has(zone))) return [];
   const message = `No ready Node would be in another zone than ${[...out].sort(byText).join(', ')}.`;
-  return refusal('LastZone', message, false);
+  return when(out.size > 0 && zones.every((zone) => out.has(zone)), 'LastZone', message, false);
 };
 
 const MANY = 3;
@@ -48,22 +48,19 @@ const moving = ({ services }: SurvivalReport): SurvivalReport['services'] =>
 const byServices = (report: SurvivalReport): Refusals => {
   const busy = report.services.filter(({ answer }) => answer === 'Overloaded');
   return [
-    ...(moving(report).length > 0
-      ? []
-      : refusal('NothingToMove', 'No Service in scope has endpoints that could leave.', false)),
-    ...(busy.length === 0 ? [] : refusal('Overloaded', `Too much for the remaining endpoints: ${named(busy)}.`)),
+    ...when(moving(report).length === 0, 'NothingToMove', 'No Service in scope has endpoints that could leave.', false),
+    ...when(busy.length > 0, 'Overloaded', `Too much for the remaining endpoints: ${named(busy)}.`),
   ];
 };
 
 /** By what the routers of the Nodes do where no hint names the zone of a client: a Node that joins later may be in such a zone. */
 const byRouters = ({ routers }: SurvivalReport): Refusals =>
-  routers
-    .filter(({ behaviour }) => behaviour.unmatched === 'none')
-    .flatMap(({ title, version, nodes, behaviour: { safeSince } }) => {
-      const who = `${title}${version === null ? '' : ` ${version}`} on ${counted(nodes, 'Node')}`;
-      const fixed = safeSince === null ? '' : `; ${safeSince} does not`;
-      return refusal('ConnectionsFail', `${who} leaves clients without endpoints if no hint names their zone${fixed}.`);
-    });
+  routers.flatMap(({ title, version, nodes, behaviour: { safeSince, unmatched } }) => {
+    const who = `${title}${version === null ? '' : ` ${version}`} on ${counted(nodes, 'Node')}`;
+    const fixed = safeSince === null ? '' : `; ${safeSince} does not`;
+    const message = `${who} leaves clients without endpoints if no hint names their zone${fixed}.`;
+    return when(unmatched === 'none', 'ConnectionsFail', message);
+  });
 
 /** Services that the leader would leave as they are, although nothing is wrong with them or this evacuation alone. */
 const byLeader = (
@@ -86,8 +83,8 @@ const byLeader = (
   const wide = asked.filter(({ reason }) => reason === 'TooManyZones').map(({ ref }) => ref);
   const tooWide = `There are ${clientZones.length} zones with Nodes, and hints name ${MAX_HINTS}: ${named(wide)} would stay as they are.`;
   return [
-    ...(lost.length === 0 ? [] : refusal('TogetherNoEndpoint', `No endpoint would be left: ${named(lost)}.`)),
-    ...(wide.length === 0 ? [] : refusal('TooManyZones', tooWide)),
+    ...when(lost.length > 0, 'TogetherNoEndpoint', `No endpoint would be left: ${named(lost)}.`),
+    ...when(wide.length > 0, 'TooManyZones', tooWide),
   ];
 };
 

@@ -1,14 +1,7 @@
 // One Service without a zone: which endpoints are left, what the busiest of them gets, and how many more it takes.
 import { type Service, zoneOfNode } from '../../apis/core.ts';
-import { sumBy, sumOf } from '../../apis/values.ts';
-import {
-  CAPACITY_LIMIT,
-  ROUNDING,
-  countBy,
-  fairShareScale,
-  replicasToAdd,
-  withoutOthers,
-} from '../../evacuation/capacity.ts';
+import { countBy, sumBy, sumOf } from '../../apis/values.ts';
+import { CAPACITY_LIMIT, ROUNDING, fairShareScale, replicasToAdd, withoutOthers } from '../../evacuation/capacity.ts';
 import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { type Measured, type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
 import { counted } from '../explain/reasons.ts';

@@ -9,7 +9,7 @@ import { sortedServices } from '../models/lookup.ts';
 import { hintFor } from '../models/what-if.ts';
 import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { type ServiceSurvival, type SurvivalOptions, survivalOf, worstFirst } from './service.ts';
+import { ANSWERS, type ServiceSurvival, type SurvivalOptions, survivalOf, worstFirst } from './service.ts';
 
 export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
   const ofNodes = itemsOf(snapshot.nodes).map(zoneOfNode);
@@ -33,7 +33,7 @@ const sumUp = (services: readonly ServiceSurvival[], index: SnapshotIndex, zones
   return {
     services: services.length,
     answers: tally(
-      ['NoEndpointElsewhere', 'Overloaded', 'Survives', 'LessThanOne', 'NoEndpointThere', 'NotTouched'],
+      ANSWERS,
       services.map(({ answer }) => answer),
     ),
     measured: services.filter(({ load }) => load?.basis === 'measured').length,
