@@ -909,7 +909,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         beside('gateway.networking.k8s.io/v1', 'Gateway', { gatewayClassName: 'istio-waypoint' }, { name: 'waypoint' }),
       ],
     },
-    /; istio-waypoint \(Gateway shop\/waypoint\) may go around it$/,
+    around('istio-waypoint'),
     /Pods of the waypoint in every zone that has clients .*see `kubectl topology explain shop\/waypoint`/,
   ],
   [

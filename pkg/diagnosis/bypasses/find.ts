@@ -10,7 +10,8 @@ import { CONTROLLERS, SERVICE_MARKS, SOCKETS, ofBigIp } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
-import { isCrossZone, isUpstream, leaves, ofCache, ofWaypoint, underLocal } from './settings.ts';
+import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
+import { isCrossZone, isUpstream, leaves, ofCache, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -59,6 +60,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
       : '',
+    /** Namespaces of Services that name a waypoint each. */
+    choosing: new Set(services.filter(namesWaypoint).map((each) => serviceRefOf(each).namespace)),
     ofCache: ofCache(services.find(isUpstream), version),
     nodes,
     labels,
@@ -188,15 +191,6 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 
-/** A Gateway for the Services of its namespace, which may name it on the namespace. */
-const byWaypoint = ({ metadata }: Service, namespace: string, { entries }: BypassIndex): Found[] => {
-  const waypoint = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
-  const isOwn = metadata?.name === waypoint?.name || metadata?.labels?.['istio.io/use-waypoint'] !== undefined;
-  if (waypoint === undefined || isOwn) return [];
-  const evidence = { object: objectTitle(waypoint), field: 'metadata.name', value: waypoint.name };
-  return [{ client: 'istio-waypoint', evidence, possible: true }];
-};
-
 const byMarks = (service: Service, name: string, steering: string): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
     const { annotations = {}, labels = {} } = service.metadata ?? {};
@@ -293,7 +287,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
     ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, namespace, index)),
-    ...byWaypoint(service, namespace, index),
+    ...byWaypoint(service, index),
+    ...ofShoot(service, index),
     ...byAddresses(service, index.members),
   ];
   // ztunnel sends to the waypoint where there is one.

@@ -1,5 +1,5 @@
 // What a proxy is set to already, by objects and by its version.
-import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
+import type { Service } from '../../apis/core.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
@@ -9,7 +9,7 @@ import type { StringMap } from '../../apis/meta.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
-import type { EntryObject, PodSummary } from '../snapshot.ts';
+import type { EntryObject } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import { askOf } from './members.ts';
 import type { Client } from './types.ts';
@@ -73,7 +73,7 @@ const knownTo = (setting: string, version: KubernetesVersion): string => {
 };
 
 /** gardener/gardener#13081 */
-const OF_GARDENER =
+export const OF_GARDENER =
   'for layer-7 load balancing over all API servers (IstioTLSTermination) an update of Gardener, which then leaves the field off for them, or topologyAwareRouting off in the Seed or Garden; a patch is reverted';
 
 const FORGETS = [
@@ -223,21 +223,6 @@ export const leaves = ({ spec }: Service, ports: readonly string[] = []): boolea
   (spec?.ports ?? []).every(({ port }) =>
     ports.map((range) => range.split('-').map(Number)).some(([from = 0, to = from]) => from <= port && port <= to),
   );
-
-const EVERY_ZONE =
-  'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {namespace}/{value}`';
-
-/** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
-export const ofWaypoint = (name: string, pods: readonly PodSummary[] = [], nodes: readonly Node[]) => {
-  const own = pods.filter(({ labels }) => labels['gateway.networking.k8s.io/gateway-name'] === name);
-  const hosts = new Set(own.map(({ nodeName }) => nodeName));
-  const zones = new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode));
-  const isEverywhere = zones.size > 0 && nodes.every((node) => zones.has(zoneOfNode(node)));
-  return {
-    controller: `in ${zones.size === 0 ? 'whatever zone' : [...zones].join(', ')}`,
-    own: isEverywhere ? {} : { keeps: false, setting: EVERY_ZONE },
-  };
-};
 
 /** deliveryhero/helm-charts#738 */
 export const isUpstream = ({ metadata }: Service): boolean =>

@@ -440,6 +440,18 @@ const CASES: readonly Case[] = [
     [pod('app', false, { annotations: { 'consul.hashicorp.com/connect-inject-status': 'injected' } })],
     ['consul'],
   ],
+  ['a waypoint of which Pods alone were read', [pod('waypoint', false, OF_WAYPOINT)], ['istio-waypoint']],
+  // gardener/gardener#13081
+  [
+    "Istio's gateway before the API servers of a Shoot",
+    [
+      object('apps/v1', 'Deployment', 'istio-ingressgateway', {
+        spec: { template: { spec: { containers: PROXY } } },
+      }),
+    ],
+    ['istio-gateway'],
+    web({ metadata: { name: 'kube-apiserver', namespace: 'shoot--foo--bar' } }),
+  ],
   ['headless', [], ['headless'], web({ spec: { clusterIP: 'None' } })],
   [
     'node-local DNS',
