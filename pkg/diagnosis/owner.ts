@@ -70,6 +70,8 @@ type FieldsFor = Readonly<Partial<Record<About, string>>>;
 /** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
 const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
+  // Kong/charts#1525
+  kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
   // istio/istio#45175
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
   // Its template writes all of `service.spec`.
@@ -112,10 +114,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     template: 'spec.topologySpreadConstraints',
   },
   // monzo/egress-operator#41, #48
-  'egress.monzo.com': {
-    service: 'spec.serviceTrafficDistribution (older: serviceTopologyMode)',
-    replicas: 'spec.minReplicas',
-  },
+  'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: serviceTopologyMode)' },
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
   // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator

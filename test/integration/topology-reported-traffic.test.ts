@@ -963,7 +963,8 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('istio'),
-    /; the mesh has other clusters, whose endpoints are among its own/,
+    // istio/istio#49074
+    /; the mesh has other clusters, whose endpoints are among its own → .*`clusterLocal: true`/,
   ],
   [
     'https://github.com/kumahq/kuma/issues/11966',
@@ -1185,6 +1186,22 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     /agentgateway \(HTTPRoute shop\/web\) goes around it and keeps to zones/,
     /by zones from 1\.2 on; PreferClose counts in the version seen/,
+  ],
+  [
+    'https://github.com/zalando/skipper/pull/4049',
+    {
+      extra: [
+        daemonSet('skipper', 'skipper:v0.24.44', 'skipper', { args: ['-kubernetes-topology-zone=$(ZONE)'] }),
+        beside(
+          'zalando.org/v1',
+          'RouteGroup',
+          { backends: [{ type: 'service', serviceName: 'web' }] },
+          { annotations: { 'zalando.org/traffic-zone-aware': 'false' } },
+        ),
+      ],
+    },
+    around('skipper'),
+    /has it send to all zones → without that annotation it keeps to its zone/,
   ],
   [
     'https://github.com/haproxytech/kubernetes-ingress/issues/675',

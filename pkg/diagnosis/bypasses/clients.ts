@@ -2,7 +2,6 @@
 import { SERVERLESS } from './programs.ts';
 import type { Client } from './types.ts';
 
-/** istio/istio#54715, #56042 */
 const ISTIO = /\/(?:pilot|proxyv2|ztunnel):/;
 
 /** Envoy of Istio, from a minor on; the host of a rule has to be the Service's (istio/istio#27552). */
@@ -98,6 +97,7 @@ export const CLIENTS = clients({
   },
   'skipper/zones': {
     decides: 'started with -kubernetes-topology-zone it keeps to that zone, where 3 endpoints or more are in it',
+    keeps: true,
     source: 'zalando/skipper#3927 (minEndpointsByZone)',
   },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
@@ -266,7 +266,7 @@ export const CLIENTS = clients({
   istio: {
     decides: "the sidecar's Envoy chooses, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
     ...byEnvoy(25, { local: { major: 1, minor: 17 } }),
-    source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #58701',
+    source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #56042, #58701',
   },
   kmesh: { decides: 'it chooses in the kernel, by what istiod sends', source: 'kmesh-net/kmesh#418, #574' },
   linkerd: {

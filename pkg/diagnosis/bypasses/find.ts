@@ -9,7 +9,7 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SERVICE_MARKS, SOCKETS, ofBigIp } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
-import { BY_ITSELF, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { BY_ITSELF, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
 import { isCrossZone, isUpstream, leaves, ofCache, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
@@ -26,9 +26,9 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const { rootNamespace: root = 'istio-system', ...locality } = config?.settings ?? {};
   const { 'localityLbSetting.enabled': off = '', 'localityLbSetting.distribute': distribute = '' } = locality;
   const containers = daemonSets.flatMap((set) => set.containers);
-  const ofSets = containers.map(({ image }) => image);
-  const images = [...new Set([...itemsOf(snapshot.workloads).flatMap((each) => each.images), ...ofSets])];
-  const steering = itemsOf(snapshot.workloads).map((each) => each.steering ?? '');
+  const workloads = itemsOf(snapshot.workloads);
+  const images = [...new Set([...workloads.flatMap((each) => each.images), ...containers.map(({ image }) => image)])];
+  const steering = [...containers.flatMap(({ args }) => args), ...workloads.map((each) => each.steering ?? '')];
   const watchers = watcherIndex(snapshot);
   const configured = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
   const { runners } = watchers;
@@ -40,7 +40,6 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
     mesh: { off, distribute, root },
-    /** What sends to cluster IPs, and may be named by a class or a Gateway. */
     direct: entries.filter(({ settings }) => settings['direct'] !== undefined),
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),
@@ -307,17 +306,17 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
     const row: Client = { ...plain, ...set, ...own };
     const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : '';
-    const none = seen.entry && plain.setting === undefined && !plain.unsure ? '; no setting for zones is known' : '';
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false, adds } = row;
     const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
+    const isNone = seen.entry && setting === '' && plain.setting === undefined && !unsure && !keeps;
     const [object = name] = evidence.object.split('/').slice(-1);
     const names = { service: name, value: evidence.value, name: object, namespace };
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : none}`,
+      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? NONE : ''}`,
       unsure,
       byHints,
       keeps,

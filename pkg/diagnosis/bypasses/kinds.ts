@@ -22,8 +22,7 @@ const ROUTES: readonly RouteKind[] = [
   ['networking.istio.io/v1', 'VirtualService', 'beside', 'istio-gateway'],
   ['networking.istio.io/v1', 'DestinationRule', 'anywhere'],
   ['networking.istio.io/v1', 'Sidecar', 'beside'],
-  ['gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', 'anywhere'],
-  ['gateway.envoyproxy.io/v1alpha1', 'EnvoyProxy', 'anywhere'],
+  ['gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy EnvoyProxy', 'anywhere'],
   ['gateway.nginx.org/v1alpha2', 'NginxProxy', 'anywhere'],
   ['gateway.nginx.org/v1alpha1', 'UpstreamSettingsPolicy', 'beside'],
   ['configuration.konghq.com/v1alpha1', 'IngressClassParameters', 'anywhere'],
@@ -46,7 +45,7 @@ const ROUTES: readonly RouteKind[] = [
   ['cis.f5.com/v1', 'TransportServer VirtualServer', 'beside', 'f5-bigip'],
   ['gateway.solo.io/v1', 'VirtualService RouteTable', 'anywhere', 'gloo'],
   ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],
-  ['getambassador.io/v3alpha1', 'Mapping TCPMapping', 'anywhere', 'emissary'],
+  ['getambassador.io/v3alpha1', 'Mapping', 'anywhere', 'emissary'],
   ['getambassador.io/v3alpha1', 'Module', 'anywhere'],
   ['http.keda.sh/v1alpha1', 'HTTPScaledObject', 'beside'],
   ['http.keda.sh/v1beta1', 'InterceptorRoute', 'beside'],
@@ -154,7 +153,7 @@ export const ofBigIp = (args: string) => ({
 });
 
 const STEERING =
-  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$/;
+  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$|\/traffic-zone-aware$/;
 
 /** Annotations of routes and Services that decide how their traffic goes. */
 export const steersClient = (annotation: string): boolean =>

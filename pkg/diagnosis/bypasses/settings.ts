@@ -17,6 +17,7 @@ import type { Client } from './types.ts';
 /** An alternative that versions without the field do not have. */
 export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
 
+export const NONE = '; no setting for zones is known';
 export const BY_ITSELF = 'it chooses among the endpoints by itself, without zones';
 
 /** istio/istio#40113 */
@@ -81,12 +82,16 @@ const FORGETS = [
   'an update; until then a restart of linkerd-destination once hints are gone',
 ] as const;
 
+const CLUSTER_LOCAL =
+  'for its own cluster alone `serviceSettings` with `clusterLocal: true` for its host, in the configuration of the mesh';
+
 /** hashicorp/consul#7401 */
 const OTHER_EDITION = 'Enterprise, or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to';
 
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
 interface Seen extends Partial<Record<'image' | 'from', string>> {
   readonly rules: readonly EntryObject[];
+  readonly joined: string;
   readonly mesh: Readonly<Record<'off' | 'root' | 'distribute', string>>;
   /** Some endpoint has a zone. */
   readonly isZoned: boolean;
@@ -121,7 +126,7 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
 const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
 
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
-export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
+const setBy = (row: Client, service: Service, seen: Seen): Partial<Client> => {
   const { setting = '', decides = BY_ITSELF, byRule, edition, since: { hints, field, names = field } = {} } = row;
   const { image = '', isZoned } = seen;
   const version = versionOf(image);
@@ -159,7 +164,6 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   }
   if (version === undefined) return {};
   const left = knownTo(setting, version);
-  // What older versions do is not known better.
   if (since === undefined)
     return left === '' && setting !== '' ? { setting: `an update: ${setting}` } : { setting: left };
   if (counts) return { setting: left, ...defined({ asks: row.asks }) };
@@ -171,10 +175,19 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
 /** Where an annotation makes zones count there is nothing left to set. */
 export const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefined)[]): Partial<Client> => {
   const all = annotations.flatMap((own) => Object.entries(own ?? {}));
+  if (client === 'skipper/zones' && all.some((own) => own.join('=') === 'zalando.org/traffic-zone-aware=false'))
+    return OPTED_OUT;
   const isKept = all.some(([key, value]) => CLIENTS[client].kept?.test(`${key}=${value}`));
   return isKept
     ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '', keeps: true }
     : {};
+};
+
+/** zalando/skipper#4049 */
+const OPTED_OUT = {
+  decides: 'its annotation zalando.org/traffic-zone-aware: "false" has it send to all zones',
+  setting: 'without that annotation it keeps to its zone',
+  keeps: false,
 };
 
 export const OUTSIDE: Partial<Client> = {
@@ -186,6 +199,13 @@ export const OUTSIDE: Partial<Client> = {
 /** kubernetes/ingress-nginx#4024 */
 export const SHARED = {
   decides: `${BY_ITSELF}; Ingresses of one Service share an upstream: the first that was created decides for all`,
+};
+
+/** Of a mesh of several clusters nothing shows the zones of the others' endpoints. istio.io "Traffic Management with Multicluster" */
+export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
+  const set = setBy(row, service, seen);
+  const isJoined = seen.joined !== '' && row.byRule === 'DestinationRule' && set.keeps === true;
+  return isJoined ? { ...set, keeps: false, setting: [set.setting, CLUSTER_LOCAL].filter(Boolean).join('; ') } : set;
 };
 
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */

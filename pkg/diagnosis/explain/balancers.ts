@@ -187,7 +187,7 @@ const FAMILIES: readonly Family[] = [
     remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). A zone that was added later gets nothing until the Service changes (an annotation will do).`,
     reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
-    zonal: `Run as many Pods in each zone, or switch cross-zone load balancing on (${ON}).`,
+    zonal: `Run as many Pods in each zone, or a Deployment with an autoscaler for each where their load differs, or switch cross-zone load balancing on (${ON}).`,
     modes: {
       'cross-zone': {
         sets: '/metadata/annotations',

@@ -230,7 +230,6 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   ServiceExport: (_, name) => [{ name }],
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
-  TCPMapping: (spec) => [hostOf(spec, 'service')],
   HTTPScaledObject: (spec) => [hostOf(fieldsIn(spec, 'scaleTargetRef'), 'service')],
   InterceptorRoute: (spec) => [hostOf(fieldsIn(spec, 'target'), 'service')],
   // Without a gateway it is for sidecars.
@@ -242,12 +241,6 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   ServiceResolver: (_, name) => [{ name }],
   ProxyDefaults: () => [{ name: '*', namespace: '*' }],
 };
-
-/** Parameters of a class or Gateway, or a policy, that send to cluster IPs: Envoy Gateway's, NGINX Gateway Fabric's, Kong's. */
-const isDirect = (spec: Fields) =>
-  spec['routingType'] === 'Service' || spec['useClusterIP'] === true || spec['serviceUpstream'] === true
-    ? 'true'
-    : undefined;
 
 /** Who acts on it sees connections, and no requests, unless it has routes for HTTP. */
 const PASSED = /^(?:T(?:CP|LS)Route|IngressRouteTCP|VirtualService)$/;
@@ -276,7 +269,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const parentRefs = listIn(object, 'spec.parentRefs');
   const meshed = parentRefs.length > 0 && parentRefs.every((own) => own['kind'] === 'Service');
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
-  const { nodeSelector, workloadSelector } = fieldsIn(object, 'spec');
+  const { nodeSelector, workloadSelector, routingType, useClusterIP, serviceUpstream } = fieldsIn(object, 'spec');
   const picked = { ...stringsIn(object, 'spec.selector'), ...stringsIn(object, 'spec.selector.matchLabels') };
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
   return {
@@ -297,7 +290,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
       owner: makerOf(object),
-      direct: isDirect(fieldsIn(object, 'spec')),
+      /** Of Envoy Gateway, NGINX Gateway Fabric and Kong: it has cluster IPs used. */
+      direct: [routingType === 'Service', useClusterIP, serviceUpstream].includes(true) ? 'true' : undefined,
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
       targetType: targetType || undefined,
       passes: PASSED.test(kind) && listIn(object, 'spec.http').length === 0 ? 'true' : undefined,
