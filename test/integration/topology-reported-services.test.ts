@@ -1210,6 +1210,20 @@ const ROWS: readonly Row[] = [
     /Compare the selector|in [01] zones|--show-labels/,
   ],
   [
+    'https://github.com/elastic/cloud-on-k8s/issues/5810',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b'],
+      extra: [{ ...WAITING, status: UNPLACED }],
+      pods: { volumes: [{ persistentVolumeClaim: { claimName: 'web' } }] },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /→ See where its volume lies .* delete its claim with the Pod/,
+    /Volumes keep the Pods in their zones/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/121284',
     {
       version: '1.31.5',

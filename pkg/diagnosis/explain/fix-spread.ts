@@ -2,6 +2,7 @@
 import { LABEL_ZONE } from '../../apis/names.ts';
 import type { Fields } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
+import { ownerNote } from '../owner.ts';
 import { type Fix, ask } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
@@ -105,7 +106,8 @@ const whyNone = (workload: Workload, facts: Facts): string | undefined => {
   if (volumes || empty.some((zone) => !room.has(zone))) return undefined;
   const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
   if (constraint?.whenUnsatisfiable === 'DoNotSchedule' || workload.drawn !== undefined) return undefined;
-  if (replicas < clientZones.length && scalerOf(workload, facts) === undefined)
+  const note = workload.marks && ownerNote(workload.marks, { pointer: '/spec/replicas' }, version);
+  if (replicas < clientZones.length && scalerOf(workload, facts) === undefined && note?.reverts !== true)
     return `the scheduler usually puts new Pods where fewest are, and nothing makes it: ${inOneZone(facts) ? 'delete one of them, or ' : ''}kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`;
   return kind === 'Deployment' && !atLeast(version, MATCH_LABEL_KEYS_SINCE)
     ? `a topologySpreadConstraint on ${LABEL_ZONE} in ${who}; up to Kubernetes 1.26 it counts old Pods too while a roll-out is under way: look again after it`

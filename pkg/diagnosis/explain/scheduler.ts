@@ -78,9 +78,9 @@ const countedInVain = ({ snapshot, workloads }: Facts): string[] =>
 const HONOR_TAINTS =
   'Set `nodeTaintsPolicy: Honor` in that constraint (Kubernetes 1.26 and newer), give the Pods a toleration, or a node affinity that leaves the zone out.';
 
-// kubernetes/kubernetes#49906, Azure/AKS#1333, #3146
+// kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146
 const GO_TO_VOLUME =
-  'See where its volume lies (node affinity in `kubectl get pv -o yaml`) and have a Node there that takes the Pod, or loosen the constraint that keeps it away. Without need of the data delete its claim with the Pod: `volumeBindingMode: WaitForFirstConsumer` in the StorageClass makes the new volume where the Pod is placed.';
+  'See where its volume lies (node affinity in `kubectl get pv -o yaml`) and have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Without need of the data delete its claim with the Pod: `volumeBindingMode: WaitForFirstConsumer` in the StorageClass makes the new volume where the Pod is placed.';
 
 // kubernetes/kubernetes#116891
 const TAKE_AWAY_FIRST =

@@ -203,11 +203,14 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 /** What would give the zones Pods; undefined: what the code says. */
 const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]): string | undefined => {
   const first = found.find(({ isFirst }) => isFirst);
-  if (first !== undefined) return [waitingFor(facts).remedy ?? '', first.remedy].join(' ').trim();
+  const { remedy } = waitingFor(facts);
+  if (first !== undefined)
+    return remedy && first.remedy === VOLUMES_REMEDY ? remedy : [remedy ?? '', first.remedy].join(' ').trim();
   if (chosenBy(facts) !== '') return ROLE_REMEDY;
   const [waiting] = waitingCauses(facts);
+  const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;
   // What waits would not come to lie elsewhere by a restart.
-  return waiting && facts.workloads.every(({ volumes }) => volumes !== true) ? waiting.remedy : found[0]?.remedy;
+  return waiting && !isHeld ? waiting.remedy : found[0]?.remedy;
 };
 
 /** Whose Pods they are, where no workload was seen. */

@@ -217,7 +217,7 @@ export const GONE_KEYS =
 /** OpenYurt's, and those of edge platforms like it (openyurtio/openyurt#590, #2269). */
 const EDGE_KEYS = /(?:^|\/)topologyKeys$/;
 const EDGE_REMEDY =
-  'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it. Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
+  'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it; older releases of OpenYurt filter nothing on Kubernetes 1.21 and newer (openyurtio/openyurt#789). Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
 
 const EDGE_CILIUM =
   'Have agents on edge Nodes read through yurthub: a DaemonSet of Cilium for them with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`, and `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
