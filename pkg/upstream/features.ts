@@ -38,7 +38,7 @@ export const isEnabled = (gate: FeatureGate, version: KubernetesVersion, gates: 
 
 export type Distribution = 'same-zone' | 'same-node';
 
-const value = <R extends string>(gate: FeatureGate, mode: Distribution | 'none', reason: R) => ({ gate, mode, reason });
+const value = <R extends string>(gate: FeatureGate, mode: Distribution, reason: R) => ({ gate, mode, reason });
 
 /**
  * Values of `spec.trafficDistribution` in the order in which Kubernetes had them: the gate that has to be on beside that of the field,

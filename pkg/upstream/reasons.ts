@@ -102,7 +102,7 @@ export const REASONS = {
   ),
   EndpointWithoutHint: anyProxy(
     '{unhinted} of {ready} ready endpoints of Service {service} carry no zone hint, so Node {node} ignores all hints.',
-    'Find out who wrote the slice without hints: one slice of another author, or a webhook that was unavailable, is enough. Cilium from 1.19 reads no hint of an endpoint without `zone`.',
+    'Its author has to write `zone` and `hints.forZones` on each endpoint; a slice whose endpoints are not meant for this Service has to be deleted, or to lose the label `kubernetes.io/service-name`. Where a webhook writes hints, it may have been unavailable. Cilium from 1.19 reads no hint of an endpoint without `zone`.',
   ),
   UnusedWithoutHint: anyProxy(
     '{cause} on Node {node} ignores the hints of Service {service}, because an endpoint that it does not use has none: one that starts or terminates, or one of another port or address family.',

@@ -41,10 +41,7 @@ export const distributionOf = (
   value: string | undefined,
   version: KubernetesVersion,
   gates: FeatureGates = {},
-): Distribution | undefined => {
-  const { mode = 'none' } = understoodValue(value ?? '', version, gates) ?? {};
-  return mode === 'none' ? undefined : mode;
-};
+): Distribution | undefined => understoodValue(value ?? '', version, gates)?.mode;
 
 export type HintMode = 'none' | 'proportional' | Distribution;
 

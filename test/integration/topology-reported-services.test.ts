@@ -759,7 +759,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'ProxyOfAnotherNode',
     /^✗ ineffective: 33 %/,
-    /On 2 of 3 ready Nodes \(node-1 and node-2\) kube-proxy takes itself for Node node-0 .*--hostname-override/,
+    /2 of 3 ready Nodes \(node-1 and node-2\): kube-proxy on Node node-1 takes itself for Node node-0 .*--hostname-override/,
     /UnevenLoad/,
   ],
   [
@@ -768,7 +768,28 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'ProxyOfAnotherNode',
     /^✗ ineffective: 8\d %/,
-    /On 1 of 4 ready Nodes .* a Node that is not there \(its hostname is no Node's name\)/,
+    /1 of 4 ready Nodes .* a Node that is not there \(its hostname is no Node's name\)/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/100313',
+    {
+      version: '1.23.4',
+      annotations: HINTS,
+      spec: LOCAL_ENTRY,
+      extra: [proxyConfig('featureGates:\n  TopologyAwareHints: true\n')],
+    },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /kube-proxy before 1\.24, for its externalTrafficPolicy Local,/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/55603',
+    { version: '1.28.5', spec: { type: 'NodePort', sessionAffinity: 'ClientIP' }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ not wanted: .*33 %/,
+    /what comes through a proxy has one address\. → Set `sessionAffinity: None`/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/124699',
@@ -776,7 +797,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'EndpointWithoutHint',
     /^✗ ineffective: 25 %/,
-    /in slice web-outside of platform-team\. .*not meant for this Service, delete the slice/,
+    /in slice web-outside of platform-team\. .*not meant for this Service has to be deleted/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/111929',

@@ -85,9 +85,7 @@ const annotationRules = (service: Service, version: KubernetesVersion, wish: Wis
 const fieldRules = (service: Service, { ciliumVersion }: CheckOptions, wish: Wish): Said[] => {
   const value = service.spec?.trafficDistribution;
   if (value === undefined) return [];
-  // A value that is understood and not for zones is worth a warning.
-  if (wish.source === 'trafficDistribution' && wish.mode === 'none')
-    return [said(wish.understood ? 'warning' : 'error', wish.reason, wish.message)];
+  if (wish.reason === 'TrafficDistributionNotRecognized') return [said('error', wish.reason, wish.message)];
   if (ciliumVersion === undefined || !readsPreferCloseOnly(ciliumVersion) || value === 'PreferClose') return [];
   const message = `trafficDistribution ${value} is not read by Cilium ${formatVersion(ciliumVersion)}, which supports only PreferClose`;
   return [said('warning', 'CiliumNotOptedIn', message)];
@@ -232,6 +230,13 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     }
     if (service.spec?.type === 'ExternalName' || service.spec?.clusterIP === 'None' || !hasSelector(service)) continue;
     const behind = workloads.filter((workload) => selects(service, workload));
+    const some = `internalTrafficPolicy is Local: clients on Nodes without a Pod of ${behind.map(workloadTitle).join(', ')} fail`;
+    if (
+      service.spec?.internalTrafficPolicy === 'Local' &&
+      behind.length > 0 &&
+      sumBy(behind, (own) => own.replicas) < Infinity
+    )
+      report(object, [said('warning', 'NoLocalEndpoints', some)]);
     const callers = calls.filter((entry) => entry.services.includes(`${namespace}/${name}`));
     if (!speaks) report(object, silence(service, behind, callers));
     if (!asksForZones(service, wish)) continue;

@@ -176,9 +176,6 @@ export const lastEvent = ({ snapshot, ref }: Facts): string => {
   return ` Last event${last.lastSeen === '' ? '' : ` at ${last.lastSeen}`}: "${last.message}".`;
 };
 
-const OTHER_AUTHOR =
-  'Have its author write `zone` and `hints.forZones` on each endpoint; where the endpoints are not meant for this Service, delete the slice or take the label `kubernetes.io/service-name` off it.';
-
 /** Some carry hints and some do not: who wrote those that do not? */
 const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause[] => {
   const names = unhinted.map(({ slice }) => {
@@ -188,8 +185,7 @@ const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause[] 
   });
   const addresses = unhinted.map(({ address, zone }) => `${address}${zone === '' ? ' (no zone)' : ''}`);
   const what = `${unhinted.length} of ${counted(all, 'ready endpoint')} without hint: ${listed(addresses)} in slice ${listed(names)}.`;
-  const remedy = unhinted.some(({ slice }) => isControllerSlice(slice)) ? undefined : OTHER_AUTHOR;
-  return given('EndpointWithoutHint', `${what} One is enough for proxies to ignore all hints.`, remedy);
+  return given('EndpointWithoutHint', `${what} One is enough for proxies to ignore all hints.`);
 };
 
 const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {

@@ -143,7 +143,7 @@ const NATIVE_REMEDY =
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
 export const stickyCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints, snapshot, bypasses, index, autoscalers } = facts;
-  const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [] } = service.spec ?? {};
+  const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [], type = 'ClusterIP' } = service.spec ?? {};
   if (endpoints.length < 2) return [];
   const hashing = itemsOf(snapshot.routers).find(
     ({ settings }) => settings['mode'] === 'ipvs' && /^(?:sh|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
@@ -166,7 +166,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
     return sticky(
       `Service ${name} has sessionAffinity ClientIP: connections from one address go to one endpoint, and what comes through a proxy has one address.`,
-    );
+    ).map((each) => (type === 'ClusterIP' ? each : { ...each, stage: 'used' }));
   const runs = (plane: RouterName): boolean => answers.some(({ router }) => router === plane);
   const hashed = (what: string, by: 'of' | 'to') =>
     sticky(`${what}: all connections ${by} one address go to one endpoint.`, SCHEDULER_REMEDY);

@@ -1,5 +1,5 @@
 // What routers make of hints, Node by Node: which endpoints they use, and why not those of their zone.
-import { type Node, zoneOfNode } from '../../apis/core.ts';
+import type { Node } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
@@ -149,15 +149,9 @@ export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
 };
 
 /** What kube-proxy takes for its own Node counts before all that is decided by it. */
-export const strayCauses = ({ nodes, wish, routes, index: { routers } }: Facts): Cause[] => {
-  if (wish.mode === 'none' && routes.every(({ reason }) => reason !== 'ProxyOfAnotherNode')) return [];
-  const own = nodes.flatMap((node) => {
-    const { self } = routers.of(node).routing;
-    return self === undefined || zoneOfNode(self.node) === zoneOfNode(node) ? [] : [{ name: nameOf(node), self }];
-  });
-  const who = `On ${own.length} of ${counted(nodes.length, 'ready Node')} (${listed(own.map(({ name }) => name))})`;
-  const evidence = `${who} kube-proxy takes itself for ${listed(own.map(({ self }) => self.why))}: by that name it looks for its zone and its own endpoints.`;
-  return own.length === 0 ? [] : [cause('used', 'ProxyOfAnotherNode', evidence)];
+export const strayCauses = (facts: Facts): Cause[] => {
+  const own = facts.routes.filter(({ reason }) => reason === 'ProxyOfAnotherNode');
+  return own.slice(0, 1).map(({ reason }) => cause('used', reason, evidenceOf(facts, reason, own)));
 };
 
 /** The remaining cause if everything that objects show is right. */

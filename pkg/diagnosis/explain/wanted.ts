@@ -179,12 +179,9 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const left = unused.length > 0 ? [] : facts.slices.filter((slice) => isControllerSlice(slice)).map(nameOf);
     const old = ` Slice ${listed(left)} is left of a selector that it had: nothing updates it.`;
     const drop = `Delete slice ${listed(left)} once another has the endpoints. ${remedy ?? remedyOf('NoSelector')}`;
+    const [says, helps] = left.length === 0 ? ['', remedy] : [old, drop];
     const what = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
-    causes.push(
-      left.length === 0
-        ? cause('wanted', 'NoSelector', `${what}${why}`, remedy)
-        : cause('wanted', 'NoSelector', `${what}${why}${old}`, drop),
-    );
+    causes.push(cause('wanted', 'NoSelector', `${what}${why}${says}`, helps));
   }
   if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));
   const other = service.metadata?.labels?.[LABEL_PROXY_NAME];

@@ -197,8 +197,7 @@ const configOf = (agent: RouterObject, args: readonly string[], { configMaps }: 
 };
 
 const behaviourAt = (version: KubernetesVersion, gates: FeatureGates): Omit<Behaviour, 'source'> => {
-  const alone =
-    atLeast(version, 33) || (atLeast(version, 30) && isEnabled('ServiceTrafficDistribution', version, gates));
+  const alone = isEnabled('ServiceTrafficDistribution', version, gates);
   const on = alone || isEnabled('TopologyAwareHints', version, gates);
   const byHints = isEnabled('PreferSameTrafficDistribution', version, gates) ? 'zone-and-node' : 'zone';
   return {

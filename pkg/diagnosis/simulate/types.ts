@@ -15,7 +15,7 @@ import type { Demand } from '../../flow/types.ts';
 import { strategySettings, withOldProxies } from '../../routing/plan.ts';
 import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts';
 import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
-import { DISTRIBUTION_NAMES, TRAFFIC_DISTRIBUTIONS } from '../../upstream/features.ts';
+import { DISTRIBUTION_NAMES } from '../../upstream/features.ts';
 import { type FeatureGates, type Reason, distributionOf } from '../../upstream/index.ts';
 import type { PriceTable } from '../prices.ts';
 import type { Stated } from '../routers/types.ts';
@@ -39,14 +39,12 @@ export const RECOMMENDATION_REASONS = ['MostInZone', 'LeastCost', 'LeastOverload
 type VerdictReason = Reason | (typeof VERDICT_REASONS)[number];
 export type RecommendationReason = (typeof RECOMMENDATION_REASONS)[number];
 
-const FIELD_MODES = DISTRIBUTION_NAMES.filter((name) => TRAFFIC_DISTRIBUTIONS[name].mode !== 'none');
-
 /** In the order in which reports show them. */
-export const MODE_NAMES = ['none', 'Auto', ...FIELD_MODES, ...STRATEGIES] as const;
+export const MODE_NAMES = ['none', 'Auto', ...DISTRIBUTION_NAMES, ...STRATEGIES] as const;
 export type ModeName = (typeof MODE_NAMES)[number];
 
 export const isStrategy = (mode: ModeName): mode is Strategy => (STRATEGIES as readonly string[]).includes(mode);
-const isField = (mode: ModeName): boolean => (FIELD_MODES as readonly string[]).includes(mode);
+const isField = (mode: ModeName): boolean => (DISTRIBUTION_NAMES as readonly string[]).includes(mode);
 
 /** Of equally good modes the first is recommended: no setting, then what needs nothing installed, newest word first. */
 export const SIMPLEST_FIRST: readonly ModeName[] = [

@@ -17,17 +17,16 @@ export interface Choice {
 
 /** Since this minor hints of endpoints that are not ready do not matter. */
 const READY_ONLY_SINCE = 23;
-/** Since this minor presence of hints alone can decide, where the gate is on. */
-const FIELD_GATE_SINCE = 30;
 /** Since this minor there is one rule without annotation and with node hints. */
 const MODE_SINCE = 33;
 
 /** Why this kube-proxy does not even look at the hints. */
 const obstacle = ({ service, version, gates = {} }: RouteInput): Reason | undefined => {
-  if (atLeast(version, MODE_SINCE)) return undefined;
-  const byPresence = atLeast(version, FIELD_GATE_SINCE) && isEnabled('ServiceTrafficDistribution', version, gates);
-  if (byPresence) return undefined;
+  // Presence of hints alone decides.
+  if (isEnabled('ServiceTrafficDistribution', version, gates)) return undefined;
   if (!isEnabled('TopologyAwareHints', version, gates)) return 'HintsGateOff';
+  // kubernetes/kubernetes#100313, #105470; since #106497 it looks at hints for the cluster IP.
+  if (!atLeast(version, 24) && service.spec?.externalTrafficPolicy === 'Local') return 'HintsIgnored';
   return annotationAdmitsHints(service, version) ? undefined : 'ProxyNeedsAnnotation';
 };
 
@@ -202,6 +201,7 @@ export const kubeProxyRoute = (input: RouteInput): Route => {
     local: local?.list ?? null,
     reachable: needsUnion ? union(choice.list, local?.list ?? []) : (cluster ?? local?.list ?? []),
     endpoints,
+    cause: 'kube-proxy before 1.24, for its externalTrafficPolicy Local,',
   };
   if (!policy.internalLocal) return buildRoute(input, { ...lists, reason: choice?.reason ?? 'NoEndpoints' });
   const used = local?.list ?? [];

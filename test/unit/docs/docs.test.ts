@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { PLANES } from '../../../pkg/diagnosis/routers/planes.ts';
-import { TRAFFIC_DISTRIBUTIONS } from '../../../pkg/upstream/features.ts';
 import { STORY } from '../../demo/story.ts';
 import { anchorOf, headingsOf, linksOf, markdownPages, readText, root } from '../../support/docs/markdown.ts';
 import { unionMembers } from '../../fixtures/union-members.ts';
@@ -73,11 +72,7 @@ describe('the documentation', () => {
   it('the page of check has each reason in the row of its severity', () => {
     const rows = readText('docs/usage/check.md').split('\n');
     const written = [...readText('pkg/diagnosis/check/check.ts').matchAll(/said\('(\w+)', '(\w+)'/g)];
-    const notForZones = Object.values(TRAFFIC_DISTRIBUTIONS).filter(({ mode }) => mode === 'none');
-    const said = [
-      ...written.map(([, severity = '', reason = '']) => ({ severity, reason })),
-      ...notForZones.map(({ reason }) => ({ severity: 'warning', reason })),
-    ];
+    const said = written.map(([, severity = '', reason = '']) => ({ severity, reason }));
     expect(said).to.not.deep.equal([]);
     const missing = said.filter(
       ({ severity, reason }) =>

@@ -75,7 +75,12 @@ const ROWS: readonly Row[] = [
   ['one replica, and an autoscaler', [service(), workload(1), hpa(5)], 'warning NotRequested'],
   ['no workload behind it', [service()], ''],
   ['a headless Service without wish', [service({ clusterIP: 'None' }), SPREAD], ''],
-  ['connections that stay on the Node, and no wish', [service({ internalTrafficPolicy: 'Local' }), SPREAD], ''],
+  // kubernetes/kubernetes#121371
+  [
+    'connections that stay on the Node, where not each has a Pod',
+    [service({ internalTrafficPolicy: 'Local' }), SPREAD],
+    'warning NoLocalEndpoints',
+  ],
   ['the field and Pods that are spread', [service(FIELD), SPREAD], ''],
   [
     'a strategy of ours by label',
@@ -117,7 +122,7 @@ const ROWS: readonly Row[] = [
   [
     'connections that stay on the Node, with the field',
     [service({ ...FIELD, internalTrafficPolicy: 'Local' }), SPREAD],
-    'warning InternalPolicyLocal',
+    'warning InternalPolicyLocal, warning NoLocalEndpoints',
   ],
   [
     'endpoints that are published as ready and may not be, with the field',
