@@ -1001,6 +1001,18 @@ const ROWS: readonly Row[] = [
     /\(node-3\): kube-proxy in ipvs mode there drops what Pods in the network of the host send/,
   ],
   [
+    'https://github.com/cilium/cilium/issues/45252',
+    {
+      nodes: ['a', 'b', 'c', 'a'],
+      spec: { ...CLOSE, ...LOCAL_ENTRY },
+      plane: cilium('1.19.3', { 'enable-service-topology': 'true' }),
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /^! through its cluster IP 100 %/,
+    /\(node-3\): Cilium there drops what their own Pods \(seen .* → .*use the cluster IP/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/pull/133969',
     {
       nodes: ['a', 'b', 'c', 'a', 'b', 'c'],

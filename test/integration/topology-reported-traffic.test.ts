@@ -732,6 +732,40 @@ const ROWS: readonly Row[] = [
     /Update kube-router to 2\.1\.0/,
   ],
   [
+    'https://github.com/traefik/traefik/issues/12023',
+    {
+      spec: { ...LOCAL, type: 'NodePort' },
+      endpoints: ['b:b'],
+      extra: [
+        beside('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', nodePortLB: true }] }] }),
+      ],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /IngressRoute shop\/web picks; Nodes without one of its Pods drop it/,
+    /no ready endpoint on node-0 and node-2: .* With nodePortLB Traefik sends to all Nodes/,
+  ],
+  [
+    'https://github.com/antrea-io/antrea/issues/3785',
+    {
+      annotations: { 'service.antrea.io/external-ip-pool': 'pool' },
+      spec: LOCAL,
+      endpoints: ['a:a', 'b:b'],
+      extra: [
+        {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { namespace: 'kube-system', name: 'kube-proxy' },
+          data: { 'config.conf': 'mode: ipvs\nipvs:\n  strictARP: false\n' },
+        },
+      ],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /the one Node that announces its address \(Antrea\); Nodes without one of its Pods drop it/,
+    /no ready endpoint on node-2: .* set `ipvs\.strictARP: true`/,
+  ],
+  [
     'https://github.com/XenitAB/terraform-modules/pull/871',
     {
       annotations: { [`${AWS}-nlb-target-type`]: 'ip' },

@@ -6,7 +6,7 @@ import { computeTypeOf } from '../routers/nodes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
-import { CONTROLLERS, SERVICE_MARKS, SOCKETS, ofBigIp } from './kinds.ts';
+import { CONTROLLERS, KEEPS, SERVICE_MARKS, SOCKETS, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
@@ -136,15 +136,12 @@ const albTargets = (entry: EntryObject, index: BypassIndex): string =>
 
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean =>
-  (client === 'aws-ip-targets' && entry.settings['targetType'] !== 'ip') ||
+  entry.settings['nodePorts'] === 'true' ||
   (client === 'aws-alb' && albTargets(entry, index) !== 'ip') ||
   (client === 'f5-bigip' && /--pool-member-type[=\s]nodeport/.test(index.steering)) ||
   (client === 'gke-neg' &&
     entry.kind === 'Ingress' &&
     !/"ingress":\s*true/.test(service.metadata?.annotations?.['cloud.google.com/neg'] ?? ''));
-
-const KEEPS =
-  ' It keeps connections to Nodes, each to one Pod: with target type ip (of an Ingress `alb.ingress.kubernetes.io/target-type: ip`) it balances Pods.';
 
 /** By which load balancers of Ingresses traffic enters the node ports of the Service. */
 export const nodePortEntries = (service: Service, index: BypassIndex) =>
@@ -156,7 +153,7 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     const toPods = client.startsWith('aws-') ? KEEPS : '';
     const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.${toPods}`;
     const enters = `through any Node that the load balancer of ${objectTitle(entry)} picks`;
-    const own = client === 'f5-bigip' ? ofBigIp(index.steering) : { nodes: entry.nodes ?? [] };
+    const own = ofNodePorts(client, index.steering) ?? { nodes: entry.nodes ?? [] };
     return [{ enters, remedy, sets: '' as const, ...own }];
   });
 

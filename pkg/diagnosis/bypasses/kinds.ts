@@ -143,14 +143,28 @@ export const withLabels = (text: string): LabelSelector[] =>
     ? [{ matchLabels: Object.fromEntries(text.split(',').map((pair) => pair.split('='))) as StringMap }]
     : [];
 
-/** With its node ports: F5Networks/k8s-bigip-ctlr#291, #3935 (open), #3403 (open). */
-export const ofBigIp = (args: string) => ({
-  nodes: withLabels(/--node-label-selector[=\s](\S+)/.exec(args)?.[1] ?? ''),
-  announced: 'all' as const,
-  blind:
-    'BIG-IP sends to all Nodes that `--node-label-selector` of its controller selects: run a Pod on each of these, set `externalTrafficPolicy: Cluster`, or start the controller with `--pool-member-type=cluster`, where BIG-IP reaches Pods.',
-  remedy: 'BIG-IP knows no zones: `--node-label-selector` of its controller selects the Nodes for all Services.',
-});
+/** Of instance targets of AWS. */
+export const KEEPS =
+  ' It keeps connections to Nodes, each to one Pod: with target type ip (of an Ingress `alb.ingress.kubernetes.io/target-type: ip`) it balances Pods. Under `externalTrafficPolicy: Local` Nodes without its Pods fail its health check.';
+
+const ALL_NODES = 'run a Pod on each of these, or set `externalTrafficPolicy: Cluster`';
+/** Who sends to node ports of Nodes without a Pod too: F5Networks/k8s-bigip-ctlr#291, #3935, #3403, traefik/traefik#12023 (all open). */
+const ASKS_NONE: Partial<Record<ClientName, { blind: string; remedy: string }>> = {
+  'f5-bigip': {
+    blind: `BIG-IP sends to all Nodes that \`--node-label-selector\` of its controller selects: ${ALL_NODES}, or start the controller with \`--pool-member-type=cluster\`, where BIG-IP reaches Pods.`,
+    remedy: 'BIG-IP knows no zones: `--node-label-selector` of its controller selects the Nodes for all Services.',
+  },
+  'traefik/route': {
+    blind: `With nodePortLB Traefik sends to all Nodes: ${ALL_NODES}.`,
+    remedy: 'Traefik knows no zones.',
+  },
+};
+export const ofNodePorts = (client: ClientName, args: string) =>
+  ASKS_NONE[client] && {
+    ...ASKS_NONE[client],
+    announced: 'all' as const,
+    nodes: withLabels((client === 'f5-bigip' && /--node-label-selector[=\s](\S+)/.exec(args)?.[1]) || ''),
+  };
 
 const STEERING =
   /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$|\/traffic-zone-aware$/;

@@ -63,6 +63,9 @@ const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const ELECTION = 'svc_election';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
+// metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
+const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set \`ipvs.strictARP: true\` in the ConfigMap of kube-proxy.`;
+
 /** By its health checks under the policy Local. */
 const anyNode = (shown: RegExp, who: string, more = '') => ({
   shown,
@@ -79,10 +82,10 @@ const oneNode = (who: string, by = 'may announce') => ({
   sets: '' as const,
 });
 
-const overBgp = (who: string) => ({
+/** By what leaves out Nodes. */
+const overBgp = (who: string, by = 'a nodeSelector of what announces it') => ({
   enters: `through Nodes that routers pick (${who})`,
-  remedy:
-    'Zones count where the routers prefer Nodes of their own zone. With `externalTrafficPolicy: Local`, and a Pod on each Node that announces, it stays on the Node that takes it.',
+  remedy: `Zones count where the routers prefer Nodes of their own zone. With \`externalTrafficPolicy: Local\` Nodes with its Pods alone announce it, and it stays there; ${by} leaves out Nodes, distant ones too.`,
   announced: 'all' as const,
   reach: 'Run a Pod in every zone whose routers are to reach it, and have them prefer Nodes of their own zone.',
 });
@@ -105,7 +108,7 @@ const CILIUM_L2: Kind = {
   silentIn: /^1\.2(?:0\.[2-9]|[1-9])/, // cilium/cilium#46399
 };
 const CILIUM_BGP: Kind = {
-  ...overBgp('BGP of Cilium'),
+  ...overBgp('BGP of Cilium', '`spec.nodeSelector` of its CiliumBGPClusterConfig'),
   blind: `Cilium before 1.14 announces from Nodes without a Pod (cilium/cilium#23035), and 1.19 was seen to (#44803, open). ${ANYWHERE}`,
   blindIn: /^1\.(?:1[0-3]|19)\./,
   silentIn: /^1\.1[0-8]\./, // cilium/cilium#36816, #42386
@@ -161,6 +164,8 @@ const FAMILIES: readonly Family[] = [
     namespace: 'openelb-system',
     ...eitherWay('OpenELB', 'layer 2', [`${OPENELB}=layer2`, `${OPENELB}=bgp`]),
   },
+  // antrea-io/antrea docs/service-loadbalancer.md, pkg/agent/controller/serviceexternalip
+  { shown: /^service\.antrea\.io\//, ...oneNode('Antrea', 'that an ExternalIPPool for each selects may announce') },
   { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2') },
   {
     // docs.k3s.io/networking/networking-services; k3s#6633, #9592, #11077
@@ -277,7 +282,7 @@ export const OTHER_ENTRY: Kind = {
 const CALICO = 'BGPConfiguration';
 const OVER_CALICO: Kind = {
   ...overBgp('BGP of Calico'),
-  remedy: `${overBgp('').remedy} Calico announces the whole range from each Node, and under \`Local\` the address as well, from Nodes with its Pods.`,
+  remedy: `${overBgp('', 'the label `node.kubernetes.io/exclude-from-external-load-balancers`').remedy} Calico announces the whole range from each Node, and under \`Local\` the address as well.`,
   leavesOut: '',
 };
 
@@ -332,5 +337,7 @@ export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: r
   const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
   const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
   const isSilent = silentIn?.test(version) === true;
+  const isLoose = ({ settings }: RouterObject) => settings['mode'] === 'ipvs' && settings['ipvs.strictARP'] !== 'true';
+  if (kind.announced === 'one' && itemsOf(snapshot.routers).some(isLoose)) return { ...kind, blind: LOOSE };
   return { ...kind, ...defined({ daemonSet, leavesOut, ...(isBlind && { blind }), ...(isSilent && { silentIn }) }) };
 };

@@ -75,7 +75,8 @@ export const entryOf = (facts: Facts) => {
     const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
     let local = `, among Nodes with one of its Pods${rest}`;
-    if (isBlind) local = `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
+    if (isBlind)
+      local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     const isUnheard = isLocal && kind.announced === undefined && !blind && takers.some((node) => isDeaf(facts, node));
     if (isUnheard) local = `; ${DEAF}`;
@@ -224,14 +225,18 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
 
 const BY_NAME = 'Have Pods use the cluster IP (the name of the Service)';
 const CLUSTER = 'set `externalTrafficPolicy: Cluster`';
+const OWN = 'their own Pods';
 
-/** By the mode of kube-proxy and its versions: whose connections to the external address it drops under the policy Local, and what helps as well. */
-const SHUTS_OUT: readonly (readonly [mode: string, versions: RegExp, who: string, also: string])[] = [
+type ShutOut = readonly [router: string, mode: string, versions: RegExp, who: string, also: string];
+
+/** By what routes: whose connections to the external address it drops under the policy Local, and what helps as well. */
+const SHUTS_OUT: readonly ShutOut[] = [
   // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
-  ['nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, 'their own Pods', 'update kube-proxy to 1.33.6, 1.34 or newer'],
+  ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'],
   // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.
-  ['ipvs', /^1\.(?:\d|1\d|2[0-3])\./, 'their own Pods', `update kube-proxy to 1.24 or newer, or ${CLUSTER}`],
-  ['ipvs', /^/, 'Pods in the network of the host', `${CLUSTER}, or run kube-proxy in nftables or iptables mode`],
+  ['kube-proxy', 'ipvs', /^1\.(?:\d|1\d|2[0-3])\./, OWN, `update kube-proxy to 1.24 or newer, or ${CLUSTER}`],
+  ['kube-proxy', 'ipvs', /^/, 'Pods in the network of the host', `${CLUSTER}, or use another mode of kube-proxy`],
+  ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER],
 ];
 
 const HAIRPIN =
@@ -253,18 +258,19 @@ const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): C
     return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);
   if (service.spec?.externalTrafficPolicy !== 'Local') return [];
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const modes = new Set(itemsOf(snapshot.routers).map(({ settings }) => settings['mode'] ?? ''));
+  const modes = new Set(['', ...itemsOf(snapshot.routers).map(({ settings }) => settings['mode'])]);
   const out = Map.groupBy(nodes, (node) => {
     const { router, version } = index.routers.of(node);
-    const isOut = !hosts.has(nameOf(node)) && router === 'kube-proxy';
-    return SHUTS_OUT.find(([mode, versions]) => isOut && modes.has(mode) && versions.test(version ?? ''));
+    const own = SHUTS_OUT.filter(([by, mode]) => by.toLowerCase() === router && modes.has(mode));
+    return hosts.has(nameOf(node)) ? undefined : own.find(([, , versions]) => versions.test(version ?? ''));
   });
   const [row, there = []] = [...out].find(([found]) => found !== undefined) ?? [];
-  // kube-proxy knows addresses only: no host names, and none that a load balancer keeps for itself.
+  // They know addresses only: no host names, and none that a load balancer keeps for itself.
   const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
   if (!has || row === undefined) return [];
-  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): kube-proxy in ${row[0]} mode there drops what ${row[2]} send to its external address.`;
-  return say(evidence, row[3]);
+  const [router, mode, , who, also] = row;
+  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): ${router}${mode && ` in ${mode} mode`} there drops what ${who} send to its external address.`;
+  return say(evidence, also);
 };
 
 /** Of traffic from outside, and of what Pods send to the same address: one cause. */

@@ -269,6 +269,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const parentRefs = listIn(object, 'spec.parentRefs');
   const meshed = parentRefs.length > 0 && parentRefs.every((own) => own['kind'] === 'Service');
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
+  const isOfNodes = kind === 'TargetGroupBinding' && targetType !== 'ip';
   const { nodeSelector, workloadSelector, routingType, useClusterIP, serviceUpstream } = fieldsIn(object, 'spec');
   const picked = { ...stringsIn(object, 'spec.selector'), ...stringsIn(object, 'spec.selector.matchLabels') };
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
@@ -293,7 +294,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       /** Of Envoy Gateway, NGINX Gateway Fabric and Kong: it has cluster IPs used. */
       direct: [routingType === 'Service', useClusterIP, serviceUpstream].includes(true) ? 'true' : undefined,
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
-      targetType: targetType || undefined,
+      /** It sends to node ports. */
+      nodePorts: services.some((own) => own['nodePortLB'] === true) || isOfNodes ? 'true' : undefined,
       passes: PASSED.test(kind) && listIn(object, 'spec.http').length === 0 ? 'true' : undefined,
       outside: textIn(object, 'spec.iamRoleArnToAssume') || textIn(object, 'spec.vpcID') || undefined,
       resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,

@@ -35,7 +35,7 @@ const LB = { type: 'LoadBalancer' };
 const HETZNER = { 'csi.hetzner.cloud/location': 'a' };
 const EKS = { 'eks.amazonaws.com/nodegroup': 'a' };
 const PICKED = 'through the Node that its load balancer or client picks';
-const DROPPED = '; Nodes without one of its Pods drop it (externalTrafficPolicy Local)';
+const STAYS = ', where it stays (externalTrafficPolicy Local)';
 const PUBLISHED = { 'external-dns.alpha.kubernetes.io/hostname': 'web.example.com' };
 const CROSS_ZONE = 'service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled';
 const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor';
@@ -49,7 +49,7 @@ describe('where traffic from outside enters', () => {
     [
       'by node ports of some Nodes',
       { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' } },
-      `through the Node whose port the client picks${DROPPED}`,
+      `through the Node whose port the client picks${STAYS}`,
     ],
     [
       'by Nodes in a record of external-dns',
@@ -117,15 +117,11 @@ describe('where traffic from outside enters', () => {
       { spec: { ...LB, externalTrafficPolicy: 'Local' }, beside: 'metallb-system' },
       /^through the one Node that announces its address \(MetalLB.*, among Nodes with one of its Pods/,
     ],
-    [
-      'by what is not known, with policy Local',
-      { spec: LOCAL_LB },
-      /Nodes without one of its Pods drop it, unless its load balancer leaves them out by their health/,
-    ],
+    ['by what is not known, with policy Local', { spec: LOCAL_LB }, `${PICKED}${STAYS}`],
     [
       'by Octavia',
       { spec: LOCAL_LB, annotations: { 'loadbalancer.openstack.org/load-balancer-id': 'a' } },
-      `through any Node that Octavia picks${DROPPED}`,
+      `through any Node that Octavia picks${STAYS}`,
     ],
     [
       'by Octavia that asks for health',
