@@ -5,6 +5,7 @@ import { namespaceName } from './config/schema.ts';
 import { GROUP, STRATEGIES } from './names.ts';
 import { PROVIDER_CONFIG_FIELD } from './routing-config.ts';
 import type { RoutingConfigProblem, RoutingConfigReading, ServiceSelection } from './routing-config.ts';
+import { orElse } from './values.ts';
 import { CLOSED, checkOf, labelSelector, object, oneOf, rule, rules } from './schema.ts';
 
 const SOME_LABEL = rule<NonNullable<ServiceSelection['selector']>>(
@@ -67,13 +68,7 @@ const invalid = (problems: readonly RoutingConfigProblem[]): RoutingConfigReadin
 });
 
 /** Undefined for what is nested deeper than a stack is; an API server takes thousands of levels. */
-const textOf = (value: unknown): string | undefined => {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
-};
+const textOf = (value: unknown): string | undefined => orElse(() => JSON.stringify(value), undefined);
 
 /** Text and back: what the cache holds is shared, and defaults are filled in. */
 const copyOf = (value: unknown): { readonly copy: unknown } | RoutingConfigReading => {

@@ -1,7 +1,7 @@
 // The words that every schema is built from: of configuration files, of providerConfigs and of CustomResourceDefinitions.
 import * as Type from '@sinclair/typebox';
 import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
-import { defined, isFields } from './values.ts';
+import { defined, isFields, orElse } from './values.ts';
 
 /** Unknown fields are refused, as in files; an API server prunes them. */
 export const CLOSED = { additionalProperties: false };
@@ -117,13 +117,8 @@ export const labelSelector = (description: string, more: Type.SchemaOptions, own
   );
 
 /** As in CEL, a rule is not asked about what has another type than its schema. */
-const holds = (one: Rule, value: unknown, type: unknown): boolean => {
-  try {
-    return (type === 'object' ? !isFields(value) : typeof value !== type) || one[HOLDS](value);
-  } catch {
-    return true;
-  }
-};
+const holds = (one: Rule, value: unknown, type: unknown): boolean =>
+  orElse(() => (type === 'object' ? !isFields(value) : typeof value !== type) || one[HOLDS](value), true);
 
 /** ajv with what the schemas here need beyond JSON Schema: rules, and keys of lists, are checked as API servers do. */
 const createAjv = (options: Options): Ajv => {

@@ -90,14 +90,17 @@ export const putAt = (root: Record<string, unknown>, path: readonly string[], va
 /** Absent and `null` both mean empty, as Go's decoder has it. */
 export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
 
-/** Undefined for what is no JSON. */
-export const parseJson = (text: string): unknown => {
+/** What it returns; `otherwise` where it throws. */
+export const orElse = <T, F>(run: () => T, otherwise: F): T | F => {
   try {
-    return JSON.parse(text);
+    return run();
   } catch {
-    return undefined;
+    return otherwise;
   }
 };
+
+/** Undefined for what is no JSON. */
+export const parseJson = (text: string): unknown => orElse(() => JSON.parse(text) as unknown, undefined);
 
 /** Order of names as Go sorts strings of ASCII, independent of any locale. */
 export const byText = (left: string, right: string): number => {

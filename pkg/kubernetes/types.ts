@@ -128,6 +128,8 @@ export type Indexers<T extends KubernetesObject> = Record<string, (object: T) =>
 /** What a reconcile asks for: nothing more, or to be called again after `afterMs`. */
 export type Result = { kind: 'done' } | { kind: 'requeue'; afterMs: number };
 
+export const DONE: Result = { kind: 'done' };
+
 /** Brings one key in line with what is wanted. A rejection is logged, counted and retried with back-off. */
 export interface Reconciler {
   reconcile(key: string, signal: AbortSignal): Promise<Result>;

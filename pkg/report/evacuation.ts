@@ -170,10 +170,8 @@ export const renderLeft = ({ status }: ZoneEvacuation): string => {
 const remaining = (until: string | undefined, now: number): string => {
   const left = Date.parse(until ?? '') - now;
   if (Number.isNaN(left)) return '-';
-  return left <= 0 ? 'expired' : spanText(left / MILLI);
+  return left <= 0 ? 'expired' : spanText(left / 1_000);
 };
-
-const MILLI = 1000;
 
 const selectorText = (selector: object | undefined): string =>
   selector === undefined ? 'all' : JSON.stringify(selector);

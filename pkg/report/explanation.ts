@@ -41,14 +41,12 @@ const loopText = (loop: LoopReport, { under, mark, wrap }: Screen): string => {
   ].join('');
 };
 
-const HUNDRED = 100;
-
 /** By the measured demand, where the plan in force knows it; undefined where nothing spills. */
 const spillText = ({ effective, loop }: Explanation): string | undefined => {
   if (loop?.inForce !== true) return undefined;
-  const stays = loop.inZonePercent ?? Math.round((effective.inZoneShare ?? 0) * HUNDRED);
-  if (stays >= HUNDRED) return undefined;
-  return `${stays} % of connections stay in their zone; ${HUNDRED - stays} % spill as planned`;
+  const stays = loop.inZonePercent ?? Math.round((effective.inZoneShare ?? 0) * 100);
+  if (stays >= 100) return undefined;
+  return `${stays} % of connections stay in their zone; ${100 - stays} % spill as planned`;
 };
 
 /** What stays of the connections; where nothing can be predicted, why not. */

@@ -1,20 +1,20 @@
 // Figures as people read them: shares, counts, volumes, rates and money.
-const HUNDRED = 100;
+
 /** Below this a percentage keeps a digit after the point: 0.4 % is not nothing. */
 const SMALL = 0.1;
 
 /** `57 %`, `3.4 %`; a dash for what is not known. */
 export const percentText = (fraction: number | null): string => {
   if (fraction === null) return '-';
-  const percent = fraction * HUNDRED;
+  const percent = fraction * 100;
   const digits = fraction > 0 && fraction < SMALL ? 1 : 0;
   return `${percent.toFixed(digits).replace(/\.0$/, '')} %`;
 };
 
 /** Above the fair share: `+200 %`, `0 %`. */
 export const overloadText = (overload: number | null): string => {
-  const text = percentText(overload === null ? null : Math.round(overload * HUNDRED) / HUNDRED);
-  return overload !== null && overload * HUNDRED >= 0.5 ? `+${text}` : text;
+  const text = percentText(overload === null ? null : Math.round(overload * 100) / 100);
+  return overload !== null && overload * 100 >= 0.5 ? `+${text}` : text;
 };
 
 /** `1 Service`, `1,204 Services`. */

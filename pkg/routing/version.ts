@@ -1,5 +1,5 @@
 // Kubernetes versions as this project compares them: by minor, whatever pre-release or vendor suffix follows.
-import { isFields } from '../apis/values.ts';
+import { isFields, orElse } from '../apis/values.ts';
 import type { KubernetesVersion } from './types.ts';
 
 /** Oldest Kubernetes minor that is supported: hints are beta and on by default from here on. */
@@ -41,12 +41,8 @@ const MAX_DESCRIPTION = 80;
 // The value may be anything that a caller without types hands over: bigints and cycles have no JSON.
 const describeValue = (value: unknown): string => {
   if (value === undefined) return 'A missing value (undefined)';
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(typeof value === 'string' ? value.slice(0, MAX_DESCRIPTION) : value);
-  } catch {
-    text = undefined;
-  }
+  const shown = typeof value === 'string' ? value.slice(0, MAX_DESCRIPTION) : value;
+  const text = orElse(() => JSON.stringify(shown) as string | undefined, undefined);
   return (text ?? `A ${typeof value}`).slice(0, MAX_DESCRIPTION + 2);
 };
 

@@ -16,6 +16,7 @@ import {
   SERVICES,
   ZONE_EVACUATIONS,
 } from '../../../pkg/apis/resources.ts';
+import { orElse } from '../../../pkg/apis/values.ts';
 import { ROUTER_KINDS, ROUTE_KINDS } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { AGENT_LABELS } from '../../../pkg/diagnosis/routers/planes.ts';
 import { changeItems } from '../../../pkg/diagnosis/snapshot.ts';
@@ -123,13 +124,7 @@ export const FIRST_SOURCES: Readonly<Record<CollectionName, readonly Source[]>> 
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-const endOf = (pem: string): number[] => {
-  try {
-    return [Date.parse(new X509Certificate(pem).validTo)];
-  } catch {
-    return [];
-  }
-};
+const endOf = (pem: string): number[] => orElse(() => [Date.parse(new X509Certificate(pem).validTo)], []);
 
 /** When the certificate of the bundle that is valid longest ends, milliseconds since the epoch; nothing without any. */
 const validity = ({ caBundle = '' }: WebhookSummary): Pick<WebhookSummary, 'caNotAfter'> => {

@@ -3,7 +3,7 @@ import { ConfigError, type ConfigProblem, type FieldPath, renderPath } from './c
 import type { ErrorObject, SchemaObject } from 'ajv';
 import { checkOf } from '../schema.ts';
 import { type Document, LineCounter, type Pair, isMap, isNode, isScalar, parseDocument } from 'yaml';
-import { defined, parserText } from '../values.ts';
+import { defined, orElse, parserText } from '../values.ts';
 import { CONFIG_GROUP } from '../names.ts';
 
 /** apiVersion of every configuration file. */
@@ -77,12 +77,8 @@ interface Sentence {
 
 /** JSON, shortened; an alias can make a value that contains itself, and brackets one that is too deep to print. */
 const show = (value: unknown): string => {
-  try {
-    const text = JSON.stringify(value) ?? 'undefined';
-    return text.length > 80 ? `${text.slice(0, 77)}...` : text;
-  } catch {
-    return 'a value that contains itself';
-  }
+  const text = orElse(() => JSON.stringify(value) ?? 'undefined', 'a value that contains itself');
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 };
 
 const param = (error: ErrorObject, name: string): unknown => Reflect.get(error.params, name);

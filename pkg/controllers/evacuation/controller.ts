@@ -18,7 +18,7 @@ import { type ZoneRequest, isMarked, markedSlices } from '../../evacuation/decid
 import { countOutcomes, outcomesOf, refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
+import { type Client, type Clock, DONE, type EventRecorder, type Result } from '../../kubernetes/types.ts';
 import { changes, createChannel, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -76,7 +76,6 @@ const PATIENCE_MS = 30_000;
 /** Of Services, each of which writes one slice at a time. An API server that is busy because of us says so by 429, which the client waits out. */
 const CONCURRENCY = 16;
 
-const DONE: Result = { kind: 'done' };
 const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
 
 const uidOf = ({ metadata }: ZoneEvacuation): string => metadata.uid ?? '';

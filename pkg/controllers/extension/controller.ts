@@ -18,7 +18,7 @@ import {
 } from '../../gardener/extension/status.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import type { Client, Clock, Result } from '../../kubernetes/types.ts';
+import { type Client, type Clock, DONE, type Result } from '../../kubernetes/types.ts';
 import { objects } from '../../kubernetes/watches.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type SettingsCaches, createExtensionProjection } from '../settings/caches.ts';
@@ -33,7 +33,6 @@ interface ExtensionControllerOptions extends Omit<SubjectsOptions, 'caches' | 'c
   readonly logger: Logger;
 }
 
-const DONE: Result = { kind: 'done' };
 /** How long a deletion waits for settings to be reverted: they are reverted afterwards just as well, and no Shoot is to wait for it. */
 const REVERT_PATIENCE_MS = 30_000;
 const LOOK_AGAIN_MS = 500;

@@ -6,7 +6,7 @@ import { type Ask, askOf } from '../../flow/assemble/slice.ts';
 import { planInStatus } from '../../flow/assemble/status.ts';
 import { differs } from '../../flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
-import type { Client, Clock, Reconciler, Result } from '../../kubernetes/types.ts';
+import { type Client, type Clock, DONE, type Reconciler, type Result } from '../../kubernetes/types.ts';
 import type { PlannedStrategy } from '../../apis/names.ts';
 import { type Snapshots, loadQueryOf } from './caches.ts';
 import type { LoadReader } from './loads.ts';
@@ -15,7 +15,6 @@ import type { Planning } from './planning.ts';
 import type { FlowReporter } from './reporter.ts';
 import { type OnWrite, createFlowWriter } from './write.ts';
 
-const DONE: Result = { kind: 'done' };
 /** Plans without load are looked at this often even if nothing happens. */
 const QUIET_MS = 60_000;
 

@@ -10,6 +10,7 @@ import { strategyOf } from '../../hints/table.ts';
 import { ifFound } from '../../kubernetes/errors.ts';
 import type { LeaseWatch } from '../../kubernetes/lease.ts';
 import { sleep } from '../../kubernetes/wait.ts';
+import { DONE } from '../../kubernetes/types.ts';
 import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
@@ -94,8 +95,6 @@ export interface ResyncOptions {
 }
 
 const MAX_BACKOFF_MS = 3_600_000;
-const DONE: Result = { kind: 'done' };
-
 /** So many namespaces at least say that admission does not act, if there are as many. */
 const WITNESSES = 3;
 

@@ -7,7 +7,7 @@ import type { FlowSlice, FlowSliceEndpoint } from '../../flow/assemble/slice.ts'
 import { ifFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
 import { sleep } from '../../kubernetes/wait.ts';
-import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
+import { type Client, type Clock, DONE, type EventRecorder, type Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 /** `gaveUp`: the zones did not follow, however often the Service was written. */
@@ -21,7 +21,6 @@ interface Attempt {
   readonly notBefore: number;
 }
 
-const DONE: Result = { kind: 'done' };
 /** A Node that changed may be news for the EndpointSlice controller, too. */
 const SETTLE_MS = 500;
 /** After the first touch; doubled with each one. The controller gathers changes for a second before it writes. */

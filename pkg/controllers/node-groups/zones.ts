@@ -12,7 +12,7 @@ import type { Cache } from '../../kubernetes/cache.ts';
 import { except, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { listAll } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
+import { type Client, type Clock, DONE, type EventRecorder, type Result } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 /** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
@@ -62,7 +62,6 @@ interface Reported {
   readonly state: string;
 }
 
-const DONE: Result = { kind: 'done' };
 /** After a conflict the watch brings the newer Node; a safety resync. */
 const CONFLICT_RETRY_MS = 1_000;
 /** Pods and volumes are not watched: a Node that waits for them is looked at this often. */

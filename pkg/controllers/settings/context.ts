@@ -4,7 +4,7 @@ import { type Namespace, type Node, type Service, isSwitchedOff } from '../../ap
 import type { Etcd } from '../../apis/gardener.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import { LABEL_ROUTING } from '../../apis/names.ts';
-import { nameOf } from '../../apis/values.ts';
+import { nameOf, orElse } from '../../apis/values.ts';
 import { type Clients, wantsOlderName } from '../../diagnosis/models/routes.ts';
 import { type RoutingDecision, type Scope, classifyNamespace } from '../../gardener/types.ts';
 import type { EventInput } from '../../kubernetes/types.ts';
@@ -137,13 +137,8 @@ export interface EnabledSettings {
 /** Gathers a snapshot of one namespace from the caches and decides; undefined: nothing there is managed (any more). */
 export type Decider = (namespace: string) => NamespaceDecision | undefined;
 
-const isOld = ({ status }: Node): boolean => {
-  try {
-    return proxyNeedsAnnotation(status?.nodeInfo?.kubeletVersion);
-  } catch {
-    return false;
-  }
-};
+const isOld = ({ status }: Node): boolean =>
+  orElse(() => proxyNeedsAnnotation(status?.nodeInfo?.kubeletVersion), false);
 
 /**
  * Whether some Node's kubelet, the stand-in for its proxy, wants the annotation; undefined where no Node is known. Unreadable

@@ -5,7 +5,7 @@ import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { type RewriteGuard, createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import { type Table, type Watch, signals } from '../../kubernetes/watches.ts';
-import type { Client, Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
+import { type Client, type Clock, DONE, type EventRecorder, type Result } from '../../kubernetes/types.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { RouterEvidence } from '../routers/evidence.ts';
@@ -22,8 +22,6 @@ import type { FollowedVersion } from './version.ts';
 
 /** Labels of namespaces come back within one reconcile of Gardener's; to revert settings and set them again would move all traffic twice. */
 const RELEASE_AFTER_MS = 300_000;
-
-const DONE: Result = { kind: 'done' };
 
 const enabledOf = ({ regarding, objects }: NamespaceDecision): EnabledSettings | undefined => {
   const on = objects.filter(({ want }) => want !== undefined);

@@ -24,8 +24,6 @@ export const evacuationOf = (object: Fields, { name }: Metadata) => {
   };
 };
 
-const HUNDRED = 100;
-
 /** How a FlowPolicy's loop is to run, and how it does; percentages and texts as they stand there. */
 export type FlowLoopSummary = Readonly<ReturnType<typeof loopOf>>;
 
@@ -37,7 +35,7 @@ const loopOf = (object: Fields) => {
   return {
     mode: mode === 'Observe' ? ('Observe' as const) : ('Enforce' as const),
     targetPercent:
-      wholeIn(object, 'spec.targetUtilizationPercent') ?? Math.round(DEFAULT_LOOP_POLICY.targetUtilization * HUNDRED),
+      wholeIn(object, 'spec.targetUtilizationPercent') ?? Math.round(DEFAULT_LOOP_POLICY.targetUtilization * 100),
     zones: listIn(object, 'status.zones').map((zone) => ({
       ...pickTexts(zone, 'zone', 'demand'),
       endpoints: wholeIn(zone, 'endpoints') ?? 0,
@@ -87,7 +85,7 @@ export const flowPolicyOf = (object: Fields, { namespace = '', name }: Metadata)
     ...defined({
       demand: inCores ? demandOf(object) : undefined,
       capacity: capacityFrom === 'Value' ? unitsOf(fieldsIn(object, 'spec.capacity')['value']) : undefined,
-      targetUtilization: percent === undefined ? undefined : percent / HUNDRED,
+      targetUtilization: percent === undefined ? undefined : percent / 100,
     }),
   };
 };

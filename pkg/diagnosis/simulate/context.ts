@@ -115,8 +115,6 @@ interface CapacityInput {
   readonly policy?: FlowPolicySummary | undefined;
 }
 
-const MILLI = 1000;
-
 /** In cores by address of every ready endpoint; null where nothing is given and the Pod of one is not known or requests no CPU. */
 export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityInput) => {
   const each = (cores: number) => new Map([...addresses].map((own) => [own, cores]));
@@ -130,7 +128,7 @@ export const capacityOf = ({ addresses, slices, pods, given, policy }: CapacityI
     for (const { addresses: own, targetRef } of endpoints ?? []) {
       const milli = requests.get(`${metadata?.namespace ?? 'default'}/${targetRef?.name ?? ''}`) ?? 0;
       const address = own[0] ?? '';
-      if (milli > 0 && addresses.has(address)) byAddress.set(address, milli / MILLI);
+      if (milli > 0 && addresses.has(address)) byAddress.set(address, milli / 1_000);
     }
   }
   return byAddress.size === addresses.size ? ({ source: 'requests', byAddress } as const) : null;

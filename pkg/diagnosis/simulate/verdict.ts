@@ -91,12 +91,10 @@ export interface Limit {
 }
 
 const ROUNDING = 1e-9;
-const HUNDRED = 100;
-
 /** A whole percentage that never claims all or nothing where it is not quite so. */
 export const boundedPercentText = (fraction: number): string => {
-  const rounded = Math.round(fraction * HUNDRED);
-  if (rounded === HUNDRED && fraction < 1 - ROUNDING) return '99 %';
+  const rounded = Math.round(fraction * 100);
+  if (rounded === 100 && fraction < 1 - ROUNDING) return '99 %';
   if (rounded === 0 && fraction > ROUNDING) return '1 %';
   return `${rounded} %`;
 };

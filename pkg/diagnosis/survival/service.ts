@@ -39,8 +39,6 @@ export interface SurvivalOptions extends ExplainOptions {
   readonly maxOverload?: number;
 }
 
-const HUNDRED = 100;
-
 /** What one connection chooses among: ready endpoints of one family and port. */
 interface Path {
   readonly label: string;
@@ -111,7 +109,7 @@ const leavingOf = (zone: string, count: number, requests: readonly ZoneRequest[]
     ...requests
       .filter((leave) => leave.zone === zone)
       .map(({ percent, rounding }) =>
-        Math.floor((count * Math.min(percent, HUNDRED)) / HUNDRED + (rounding === 'Up' ? 1 - ROUNDING : 0)),
+        Math.floor((count * Math.min(percent, 100)) / 100 + (rounding === 'Up' ? 1 - ROUNDING : 0)),
       ),
   );
 
@@ -170,7 +168,7 @@ export const worstFirst = (a: Pick<ServiceSurvival, 'answer' | 'load'>, b: typeo
 
 const amount = ({ basis }: LoadReport, value: number): string =>
   basis === 'measured'
-    ? `${Math.round(value * HUNDRED)} % of its capacity`
+    ? `${Math.round(value * 100)} % of its capacity`
     : `${value.toFixed(1)} times a fair share of today`;
 
 const sentenceOf = ({ answer, load, there, leaving, path }: Judged, names: string): string => {
@@ -194,7 +192,7 @@ export const survivalOf = (facts: Facts, options: SurvivalOptions, flows: Flows)
   const { ref, service } = facts;
   const untouched = untouchedBecause(facts);
   const requests =
-    options.requestsOf?.(service) ?? options.zones.map((zone) => ({ zone, percent: HUNDRED, rounding: 'Up' }) as const);
+    options.requestsOf?.(service) ?? options.zones.map((zone) => ({ zone, percent: 100, rounding: 'Up' }) as const);
   const paths = untouched === '' ? pathsOf(facts).filter(({ endpoints }) => endpoints.length > 0) : [];
   const [worst] = paths.map((path) => judge(facts, path, requests, options, flows)).sort(worstFirst);
   const endpoints = worst?.path.endpoints ?? [];
