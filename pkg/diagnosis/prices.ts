@@ -2,6 +2,7 @@
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
 import { type Fields, byText, nameOf } from '../apis/values.ts';
+import { AZURE } from './models/lookup.ts';
 import { FieldError, asFields, asStrings, asText, fieldAt, listReader } from './project/fields.ts';
 import { reader, record, requiredTextAt } from './project/fields.ts';
 
@@ -46,7 +47,7 @@ const listPricesFor = (nodes: readonly Node[]): PriceTable => {
   const has = (label: RegExp): boolean =>
     nodes.some(({ metadata }) => Object.keys(metadata?.labels ?? {}).some((key) => label.test(key)));
   if (has(/^(?:cloud\.google\.com\/gke-|topology\.gke\.io\/)/)) return BUILT_IN_PRICES.gcp;
-  const isAzure = has(/^(?:kubernetes\.azure\.com\/|topology\.disk\.csi\.azure\.com\/)/);
+  const isAzure = has(AZURE);
   return BUILT_IN_PRICES[isAzure ? 'azure' : DEFAULT_PRICES];
 };
 

@@ -50,12 +50,16 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
 };
 
 /** What stays of the connections; where nothing can be predicted, why not. */
-const shareText = ({ effective, used }: Explanation, through = ''): string => {
+const shareText = ({ effective, used, given }: Explanation, through = ''): string => {
   const { inZoneShare, noShare, failing, failingInPart, downZones } = effective;
   const down = downZones.length === 0 ? '' : `; no Node of ${downZones.join(', ')} is ready`;
   if (inZoneShare === null) return `no share can be predicted (${noShare})${down}`;
   const arrive = failing.length + failingInPart.length > 0 || used.some(({ endpoints }) => endpoints === 0);
-  return `${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} stay in their zone${down}`;
+  // What has no zone counts as crossing, and may not.
+  const isLeast = [...used, ...given.flatMap(({ zones }) => Object.keys(zones).map((zone) => ({ zone })))].some(
+    ({ zone }) => zone === '',
+  );
+  return `${isLeast ? 'at least ' : ''}${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} stay in their zone${down}`;
 };
 
 /** Zones that are served keep to their hints, and some of these lend endpoints across zones. */

@@ -103,7 +103,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ],
     ['pods-not-spread-taint', 'PodsNotSpread', /every Node of eu-1c .* \(node-eu-1c: taint dedicated:NoSchedule/],
     ['port-of-some-pods', 'PortOfSomePods', /port metrics: 1 of 3 ready endpoints, none in eu-1b and eu-1c/],
-    ['published-not-ready', 'PublishedNotReady', /10\.1\.0\.12 of eu-1c is published as ready/],
+    ['published-not-ready', 'PublishedNotReady', /publishes 10\.1\.0\.12 of eu-1c as ready/],
     ['proxy-needs-annotation', 'ProxyNeedsAnnotation', /2 of 3 .*\(node-eu-1b and node-eu-1c\): kube-proxy 1\.30 /],
     ['single-endpoint', 'SingleEndpoint', /one ready endpoint \(10\.1\.0\.10 in eu-1a\)/],
     ['terminating-endpoints', 'TerminatingEndpoints', /every Node uses 2 endpoints that are terminating/],

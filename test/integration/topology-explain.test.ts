@@ -3,8 +3,10 @@ import { expect } from 'chai';
 import { loadAll } from 'js-yaml';
 import { describe, it } from 'mocha';
 import { type Fields, applyMergePatch } from '../../pkg/apis/values.ts';
+import { LABEL_ZONE } from '../../pkg/apis/names.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import type { Endpoint, Service } from '../../pkg/apis/core.ts';
+import type { ObjectMeta } from '../../pkg/apis/meta.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
@@ -50,7 +52,11 @@ const WITHOUT_CAUSE: ReadonlySet<string> = new Set([
   'router-assumed',
 ]);
 
-type Document = Record<string, unknown> & { readonly items?: readonly Document[]; endpoints?: Endpoint[] };
+type Document = Record<string, unknown> & {
+  readonly items?: readonly Document[];
+  readonly metadata?: ObjectMeta;
+  endpoints?: Endpoint[];
+};
 
 /** Each file of test/fixtures/clusters with the cause that explain has to name first, and what it must show for it. */ const explain =
   (file: string, ...flags: string[]): Promise<Explanation> =>
@@ -148,6 +154,8 @@ describe('kubectl topology explain, on files', () => {
   const followed = async (objects: Document[], flags: readonly string[]): Promise<Explanation> => {
     const stdinOf = () => ({ stdin: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }) });
     const slices = objects.filter(({ kind }) => kind === 'EndpointSlice');
+    const zones = new Map(objects.map(({ metadata }) => [metadata?.name, metadata?.labels?.[LABEL_ZONE]]));
+    for (const each of slices.flatMap(({ endpoints = [] }) => endpoints)) each.zone ??= zones.get(each.nodeName) ?? '';
     const spec = objects.find(({ kind }) => kind === 'Service')?.['spec'] as Service['spec'];
     const admission = objects.some(({ kind }) => kind === 'MutatingWebhookConfiguration') ? [] : ['--no-webhook'];
     const { services } = await topologyJson<HintsReport>(['hints', '-f', '-', ...admission], stdinOf());

@@ -35,12 +35,15 @@ type Row = readonly [
 ];
 
 /** An object beside shop/web. */
-const beside = (apiVersion: string, kind: string, spec: object, metadata: object = {}) => ({
+const beside = (apiVersion: string, kind: string, spec: object, metadata: object = {}, data: object = {}) => ({
   apiVersion,
   kind,
   metadata: { namespace: 'shop', name: 'web', ...metadata },
   spec,
+  data,
 });
+const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
+const SKIPPER = { template: { spec: { containers: [{ name: 'skipper', image: 'skipper', args: [ROUTES] }] } } };
 const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const advertisement = (kind: string, spec: object) =>
@@ -221,7 +224,7 @@ const ROWS: readonly Row[] = [
     { version: '1.27.3', nodes: ['', 'a', 'b'], annotations: HINTS, endpoints: ['a', 'a', 'b', 'b'] },
     'Ineffective',
     'NodeWithoutZone',
-    /^✗ ineffective: 33 %/,
+    /^✗ ineffective: at least 33 %/,
     /kubectl label node node-0 topology\.kubernetes\.io\/zone=/,
   ],
   [
@@ -272,6 +275,21 @@ const ROWS: readonly Row[] = [
     'InternalTrafficPolicyLocal',
     /^✓ .*100 % of connections stay in their zone/,
     /each Node uses its own endpoints and no\s+hints/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/5948',
+    {
+      spec: CLOSE,
+      extra: [
+        ingress('nginx'),
+        ingressClass('nginx', 'k8s.io/ingress-nginx'),
+        beside('v1', 'ConfigMap', {}, { name: 'ingress-nginx-controller' }, { 'service-upstream': 'true' }),
+      ],
+    },
+    'Effective',
+    undefined,
+    /^✓ effective: 100 % of connections stay in their zone$/,
+    /kube-proxy 1\.33\.2/,
   ],
   [
     'https://github.com/projectcontour/contour/issues/2859',
@@ -1242,6 +1260,23 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [ingress('haproxy'), ingressClass('haproxy', 'haproxy.org/ingress-controller')] },
     around('haproxy'),
     /without zones; no setting for zones is known/,
+  ],
+  [
+    'https://github.com/zalando/skipper/issues/3971',
+    {
+      extra: [
+        ingress('skipper', { 'zalando.org/traffic-zone-aware': 'false' }),
+        beside('apps/v1', 'Deployment', SKIPPER, { name: 'skipper' }),
+      ],
+    },
+    around('skipper'),
+    /traffic-zone-aware: "false" has it send to all zones/,
+  ],
+  [
+    'https://github.com/voyagermesh/voyager/issues/1288',
+    { extra: [beside('voyager.appscode.com/v1beta1', 'Ingress', { backend: { serviceName: 'web' } })] },
+    around('voyager'),
+    /it chooses among the endpoints by itself, without zones/,
   ],
   [
     'https://github.com/zalando/skipper/issues/3785',

@@ -43,7 +43,7 @@ export const CLIENTS = clients({
     ...toClusterIp(
       'ingress {name}',
       NGINX,
-      '; or start the controller with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
+      ', `service-upstream: "true"` in the ConfigMap of the controller does so for all; or start it with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
     ),
     source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
   },
@@ -96,8 +96,7 @@ export const CLIENTS = clients({
     source: 'opensource.zalando.com/skipper/kubernetes/zone-aware-routing',
   },
   'skipper/zones': {
-    decides: 'started with -kubernetes-topology-zone it keeps to that zone, where 3 endpoints or more are in it',
-    keeps: true,
+    decides: 'started for its zone it keeps to that, where 3 endpoints or more are in it, and else uses all zones',
     source: 'zalando/skipper#3927 (minEndpointsByZone)',
   },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
@@ -203,10 +202,7 @@ export const CLIENTS = clients({
     kept: /dns_record\.client_routing_policy=availability_zone_affinity/,
     source: 'XenitAB/terraform-modules#871; aws-load-balancer-controller#3431; ELB "disable-cross-zone"',
   },
-  'gke-neg': {
-    decides: NEG,
-    source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce pkg/annotations',
-  },
+  'gke-neg': { decides: NEG, source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce' },
   'gke-neg/gateway': {
     decides: NEG,
     setting: 'a GCPTrafficDistributionPolicy with serviceLbAlgorithm WATERFALL_BY_ZONE (near the client first)',
@@ -342,3 +338,10 @@ export const CLIENTS = clients({
 });
 
 export type ClientName = keyof typeof CLIENTS;
+
+/** Of Traefik: `nativeLBByDefault` is set for each. */
+export const PROVIDERS: Partial<Record<ClientName, string>> = {
+  'traefik/route': 'kubernetescrd',
+  traefik: 'kubernetesingress',
+  'traefik/gateway': 'kubernetesgateway',
+};

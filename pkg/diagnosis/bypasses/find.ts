@@ -5,7 +5,7 @@ import { controlPlaneVersion, keyOfService, serviceRefOf } from '../models/looku
 import { computeTypeOf } from '../routers/nodes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
-import { CLIENTS, type ClientName, NGINX } from './clients.ts';
+import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
 import { CONTROLLERS, KEEPS, SERVICE_MARKS, SOCKETS, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
@@ -61,6 +61,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
       : '',
     /** Namespaces of Services that name a waypoint each. */
     choosing: new Set(services.filter(namesWaypoint).map((each) => serviceRefOf(each).namespace)),
+    nginxUpstream: configured.some((own) => own.includes('service-upstream,true')),
     ofCache: ofCache(services.find(isUpstream), version),
     nodes,
     labels,
@@ -105,13 +106,11 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
   );
   const unnamed = isIngress && classOf(entry) === '';
   const takes = CONTROLLERS.find(([, , , image]) => unnamed && index.images.some((each) => image?.test(each)));
-  const [, client] = takes ?? row ?? [known, isIngress ? 'ingress' : 'gateway'];
-  return client;
+  return (takes ?? row ?? [known, isIngress ? 'ingress' : 'gateway'])[1];
 };
 
-/** What it is started with. */
-const steered = (client: ClientName | undefined, { steering }: BypassIndex): ClientName | undefined => {
-  if (client === 'skipper' && steering.includes('topology-zone')) return 'skipper/zones';
+const steered = (client: ClientName | undefined, { steering }: BypassIndex) => {
+  if (client === 'skipper' && /topology-zone|\/routes\/./.test(steering)) return 'skipper/zones';
   return client === 'ingress-nginx' && steering.includes('topology-aware') ? 'ingress-nginx/hints' : client;
 };
 
@@ -157,15 +156,9 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     return [{ enters, remedy, sets: '' as const, ...own }];
   });
 
-/** Of Traefik: `nativeLBByDefault` is set for each. */
-const PROVIDERS: Partial<Record<ClientName, string>> = {
-  'traefik/route': 'kubernetescrd',
-  traefik: 'kubernetesingress',
-  'traefik/gateway': 'kubernetesgateway',
-};
-
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean => {
-  if (takesNodePorts(client, entry, service, index)) return true;
+  const isOwn = entry.annotations[NGINX] === 'false' || client !== 'ingress-nginx';
+  if ((index.nginxUpstream && !isOwn) || takesNodePorts(client, entry, service, index)) return true;
   if (isDirect(entry, keyOfService(service), index)) return true;
   const native = `${PROVIDERS[client] ?? '-'}.nativelb`;
   if (entry.settings['nativeLB'] === undefined && index.steering.toLowerCase().includes(native)) return true;

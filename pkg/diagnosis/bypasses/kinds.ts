@@ -10,6 +10,7 @@ type RouteKind = readonly [api: string, kind: string, where: 'anywhere' | 'besid
 const ROUTES: readonly RouteKind[] = [
   ['networking.k8s.io/v1', 'Ingress', 'beside'],
   ['networking.k8s.io/v1', 'IngressClass', 'cluster'],
+  ['voyager.appscode.com/v1beta1', 'Ingress', 'beside', 'voyager'],
   ['gateway.networking.k8s.io/v1', 'Gateway HTTPRoute GRPCRoute', 'anywhere'],
   ['gateway.networking.k8s.io/v1', 'GatewayClass', 'cluster'],
   ['gateway.networking.k8s.io/v1alpha2', 'TLSRoute TCPRoute UDPRoute', 'anywhere'],

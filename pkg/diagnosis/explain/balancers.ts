@@ -1,6 +1,7 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
 import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
+import { atLeast } from '../../routing/version.ts';
 import { isCrossZone } from '../bypasses/settings.ts';
 import { listIn, textIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
@@ -215,7 +216,7 @@ const FAMILIES: readonly Family[] = [
       internal: {
         enters: 'through any Node that the load balancer of Google picks',
         remedy:
-          '`spec.trafficDistribution: PreferClose` has it keep to zones where the cluster has GKE subsetting, with Pods in each zone of its clients (kubernetes/ingress-gce#2815).',
+          'From GKE 1.33.3-gke.1392000 on `spec.trafficDistribution: PreferClose` has it keep to zones where the cluster has GKE subsetting, with Pods in each zone of its clients (kubernetes/ingress-gce#2815).',
       },
       affinity: {
         enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",
@@ -307,7 +308,10 @@ export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
   Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
 
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
-export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: readonly RouterObject[]): Kind => {
+export const kindOf = (
+  { service, nodes, snapshot, index, version }: Facts,
+  announcers: readonly RouterObject[],
+): Kind => {
   if (announcers.length > 0 && announcers.every(({ kind }) => kind === CALICO)) return OVER_CALICO;
   const byClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
@@ -318,7 +322,9 @@ export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: r
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
     ...(isCrossZone(service) ? ['cross-zone'] : []),
-    ...(isInternalOnly(service) ? [service.spec?.trafficDistribution === 'PreferClose' ? 'affinity' : 'internal'] : []),
+    ...(isInternalOnly(service)
+      ? [service.spec?.trafficDistribution === 'PreferClose' && atLeast(version, 33) ? 'affinity' : 'internal']
+      : []),
   ]);
   const isThere = ({ shown, namespace, daemonSet, modes = {} }: Family): boolean =>
     labels.some((key) => shown?.test(key)) ||
@@ -334,9 +340,9 @@ export const kindOf = ({ service, nodes, snapshot, index }: Facts, announcers: r
   const [mode] = modes.length === 1 ? modes : [];
   const { daemonSet, leavesOut }: Kind = family;
   const { blind, blindIn, silentIn, ...kind }: Kind = mode?.[1] ?? family;
-  const [version = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
-  const isBlind = !signs.has(ELECTION) && (version === '' || blindIn?.test(version) !== false);
-  const isSilent = silentIn?.test(version) === true;
+  const [release = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
+  const isBlind = !signs.has(ELECTION) && (release === '' || blindIn?.test(release) !== false);
+  const isSilent = silentIn?.test(release) === true;
   const isLoose = ({ settings }: RouterObject) => settings['mode'] === 'ipvs' && settings['ipvs.strictARP'] !== 'true';
   if (kind.announced === 'one' && itemsOf(snapshot.routers).some(isLoose)) return { ...kind, blind: LOOSE };
   return { ...kind, ...defined({ daemonSet, leavesOut, ...(isBlind && { blind }), ...(isSilent && { silentIn }) }) };

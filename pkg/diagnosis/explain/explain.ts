@@ -19,6 +19,7 @@ import {
   isAnsweredOnNodes,
   isFailing,
   isAbroad,
+  isVain,
   meanInZoneShare,
   placedIn,
 } from './facts.ts';
@@ -80,10 +81,9 @@ const effectiveReport = (facts: Facts) => {
   const unserved = clientZones.filter(
     (zone) => noZones.includes(zone) || routes.some((route) => route.zone === zone && !isServed(route)),
   );
-  const failsIn = (how: 'every' | 'some'): string[] =>
-    clientZones.filter((zone) =>
-      routes.filter((route) => route.zone === zone)[how]((route) => isFailing(facts, route)),
-    );
+  const isLosing = (route: Route): boolean => isFailing(facts, route) || route.used.some(isVain);
+  const of = (zone: string): Route[] => routes.filter((route) => route.zone === zone);
+  const failing = clientZones.filter((zone) => of(zone).every((route) => isFailing(facts, route)));
   const zoneless = routes.some(({ zone }) => zone === '');
   const inZoneShare = meanInZoneShare(facts);
   const unknown = routes.some(({ reason }) => reason === 'RouterUnknown');
@@ -92,9 +92,9 @@ const effectiveReport = (facts: Facts) => {
     clientZones,
     /** Client zones whose traffic is not kept inside, by any family or port, or that are no zones. */
     unserved,
-    /** Zones whose connections fail, although an endpoint is ready: all of them, or those of some Nodes or ports. */
-    failing: failsIn('every'),
-    failingInPart: failsIn('some').filter((zone) => !failsIn('every').includes(zone)),
+    /** Zones whose connections fail, although an endpoint is ready: all of them, or those of some Nodes, ports or endpoints. */
+    failing,
+    failingInPart: clientZones.filter((zone) => !failing.includes(zone) && of(zone).some(isLosing)),
     /**
      * Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes of each
      * zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known.
@@ -133,7 +133,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isSingle = clientZones.length === 1 && placed;
   // In one zone nothing has to be asked for, nor of the one Pod that an election picks.
   const isAlone = facts.families.every(({ endpoints }) => endpoints.length < 2);
-  const isVain = !wanted && (isSingle || (isAlone && chosenBy(facts) !== ''));
+  const isPointless = !wanted && (isSingle || (isAlone && chosenBy(facts) !== ''));
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
   const isEdge = !wanted && edgeRequest(facts) !== undefined;
@@ -179,10 +179,12 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // What is to be asked for has no effect without any zone.
     ...(wish.reason === 'NotRequested' && nodes.every((node) => zoneOfNode(node) === '') ? given : []),
     ...(!wanted && (isKeptByGateway || (inOneZone(facts) && !isLate)) ? sticky : []),
-    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isVain || isDeaf ? [] : asked),
+    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isPointless || isDeaf
+      ? []
+      : asked),
     ...(isLate ? [] : sticky),
     ...given,
-    ...(isRouted && !isVain && !isEdge ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
+    ...(isRouted && !isPointless && !isEdge ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
     ...waitingCauses(facts),
     ...(isSingle ? [cause('prerequisite', 'SingleZone', `${single} in ${listed(clientZones)}.`, help)] : []),

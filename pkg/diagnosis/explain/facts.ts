@@ -146,7 +146,7 @@ export const endpointsOfPort = (slices: readonly EndpointSlice[], of: Pick<Famil
 };
 
 /** Only published as ready. */
-const isVain = ({ ready, serving }: FamilyRoute['used'][number]): boolean => ready && !serving;
+export const isVain = ({ ready, serving }: FamilyRoute['used'][number]): boolean => ready && !serving;
 
 /** Nothing that is used answers. */
 const isPublishedInVain = ({ used }: Pick<FamilyRoute, 'used'>): boolean => used.every(isVain);

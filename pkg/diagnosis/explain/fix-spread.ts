@@ -1,9 +1,12 @@
-// What gives a Service more Pods, and Pods to zones that have none; where no command does, why, and what would.
+// What gives a Service more Pods, or its Pods another Service, and Pods to zones that have none; where no command does, why, and what would.
 import { LABEL_ZONE } from '../../apis/names.ts';
-import type { Fields } from '../../apis/values.ts';
+import { type Fields, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
+import { selects } from '../bypasses/watchers.ts';
+import { hasSelector } from '../models/lookup.ts';
+import { itemsOf } from '../snapshot.ts';
 import { ownerNote } from '../owner.ts';
-import { type Fix, ask } from './ask.ts';
+import { type Fix, ask, settingsFor } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
@@ -145,3 +148,23 @@ export const growth: Fix = ({ workloads, version, clientZones }) =>
       const object = `${workload.kind.toLowerCase()} ${workload.name} -n {namespace}`;
       return `# if its Pods have CPU requests: kubectl autoscale ${object} --min=${min} --max=${min * 2} ${cpu}`;
     });
+
+/** A second Service, where there is none of the same Pods yet: the cluster IP of one cannot be changed. */
+export const exposeBeside: Fix = (facts) => {
+  const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
+  if (!hasSelector(facts.service)) return [];
+  if (facts.bypasses.some((each) => 'known' in each && each.known === 'members'))
+    return [
+      '# no second Service with a cluster IP: clients ask for a certain member, and another has not what that has',
+    ];
+  const beside = itemsOf(facts.snapshot.services)
+    .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }))
+    .map(nameOf);
+  if (beside.length > 0)
+    return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
+  const { distribution } = settingsFor(facts);
+  const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
+  return [
+    `# for clients that any Pod may answer, a second Service: kubectl expose service {name} -n {namespace} --name={name}-by-zone${field}`,
+  ];
+};

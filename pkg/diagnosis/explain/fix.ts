@@ -4,6 +4,7 @@ import { GROUP, LABEL_PROXY_NAME, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
+import { isControllerSlice } from '../../upstream/index.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Fix, NEAREST, annotate, ask, askingNote, isTooOld, settingsFor, useField } from './ask.ts';
@@ -13,10 +14,19 @@ import { callersOf } from './load.ts';
 import { evacuatedZones } from './spread.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
-import { MORE_PODS, SPREADING, both, growth, scaleToShare, showPods, spreadOut, whyNotSpread } from './fix-spread.ts';
+import {
+  MORE_PODS,
+  SPREADING,
+  both,
+  exposeBeside,
+  growth,
+  scaleToShare,
+  showPods,
+  spreadOut,
+  whyNotSpread,
+} from './fix-spread.ts';
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
-import { selects } from '../bypasses/watchers.ts';
 import { hasUnknown, isOfAks } from './used.ts';
 import { elsewhere, sourceClusters } from './wanted.ts';
 
@@ -25,7 +35,8 @@ const SHOW_SLICES = 'kubectl get {slices} -o yaml --show-managed-fields';
 const SHOW_POLICY = 'kubectl describe flowpolicy {name} -n {namespace}';
 /** Any write makes who hints look again. */
 const AGAIN = { [`${GROUP}/look-again`]: '"$(date +%s)"' };
-const TOUCH_SERVICE = setKeys('annotations', AGAIN);
+/** A command, and no change that an owner would write back. */
+const TOUCH = commandOf(setKeys('annotations', AGAIN));
 const SNAPSHOT = 'kubectl topology snapshot > cluster.json';
 const NAME_IT = '# kubectl topology explain {namespace}/{name} -f cluster.json --proxy=<kube-proxy, cilium or linkerd>';
 const MEASURE_IT = '# with traffic-meters on its Nodes: kubectl topology explain {namespace}/{name} --measured';
@@ -41,14 +52,14 @@ const zoneElsewhere = ({ metadata }: Node): readonly [key: string, zone: string]
 const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s, kind): --node-labels=${LABEL_ZONE}=<zone> of each kubelet as its Node is added, or kubectl label node`;
 
 const TAKE_OFF = '# in one place take the annotation off: it does nothing but TopologyAwareHintsDisabled events';
-const WRITE_AGAIN = `# endpoints get the zone of their Node when they are written next: then ${commandOf(TOUCH_SERVICE)}`;
+const WRITE_AGAIN = `# endpoints get the zone of their Node when they are written next: then ${TOUCH}`;
 const RESTART_LATE = `# then restart kube-proxy there: that of ${LATE_ZONE_VERSIONS} reads the zone when it starts, and no more`;
 
 const labelNode: Fix = (facts) => {
   const { nodes, index, endpoints } = facts;
   if (inOnePlace(nodes)) return [];
   const unlabelled = nodes.filter((node) => zoneOfNode(node) === '');
-  if (unlabelled.length === 0) return [SHOW_SLICES];
+  if (unlabelled.length === 0) return facts.slices.every(isControllerSlice) ? [TOUCH] : [SHOW_SLICES];
   const names = unlabelled.length > MOST_NODES ? ['<those of a zone>'] : unlabelled.map(nameOf).sort();
   const vain = unlabelled.length === nodes.length && facts.wish.mode === 'proportional';
   const older = [...Map.groupBy(unlabelled, (node) => zoneElsewhere(node).join('='))];
@@ -68,26 +79,6 @@ const labelNode: Fix = (facts) => {
 };
 
 const installChart = 'helm upgrade --install topology-aware-routing charts/gardener-extension-topology-aware-routing';
-
-/** A second Service, where there is none of the same Pods yet: the cluster IP of one cannot be changed. */
-const exposeBeside: Fix = (facts) => {
-  const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
-  if (!hasSelector(facts.service)) return [];
-  if (facts.bypasses.some((each) => 'known' in each && each.known === 'members'))
-    return [
-      '# no second Service with a cluster IP: clients ask for a certain member, and another has not what that has',
-    ];
-  const beside = itemsOf(facts.snapshot.services)
-    .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }))
-    .map(nameOf);
-  if (beside.length > 0)
-    return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
-  const { distribution } = settingsFor(facts);
-  const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
-  return [
-    `# for clients that any Pod may answer, a second Service: kubectl expose service {name} -n {namespace} --name={name}-by-zone${field}`,
-  ];
-};
 
 const webhookPods =
   (verb: string): Fix =>
@@ -201,10 +192,10 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   ControlPlaneNodes: [useField, 'kubectl get nodes -L node-role.kubernetes.io/control-plane'],
   OverloadThreshold: [useField, scaleToShare, both(scaleToShare, spreadOut), whyNotSpread],
   TooFewEndpoints: [useField, ...SPREADING, scaleToShare, both(scaleToShare, spreadOut)],
-  HintsLost: [useField, () => [TOUCH_SERVICE]],
+  HintsLost: [useField, () => [TOUCH]],
   HintsNotWritten: [
     'kubectl logs -n kube-system -l component=kube-controller-manager --tail=-1 | grep -i endpointslice',
-    TOUCH_SERVICE,
+    TOUCH,
   ],
   EndpointWithoutHint: [SHOW_SLICES],
   NodeNotHinted: [SHOW_SLICES],

@@ -117,6 +117,7 @@ const sharesCause = (facts: Facts): Cause[] => {
     : given('ControlPlaneNodes', only);
 };
 
+const WRITTEN_BEFORE = 'Have the slice written anew: its endpoints take the zone of their Node then.';
 const LOST_NODE =
   'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes with it.';
 
@@ -140,7 +141,9 @@ const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[])
     const none = `No Node of the cluster has the label ${LABEL_ZONE}, and ${counted(zoneless.length, 'ready endpoint')} no zone.`;
     return given('EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : NO_ZONES);
   }
-  const nodes = new Set(all.map(nameOf));
+  const nodes = new Map(all.map((node) => [nameOf(node), zoneOfNode(node)]));
+  if (zoneless.every(({ nodeName, slice }) => isControllerSlice(slice) && (nodes.get(nodeName) ?? '') !== ''))
+    return given('EndpointWithoutZone', `${evidence}, and its Node has one, which it got later.`, WRITTEN_BEFORE);
   return nodes.size > 0 && zoneless.every(({ nodeName }) => nodeName !== '' && !nodes.has(nodeName))
     ? given('EndpointWithoutZone', `${evidence}, and there is no such Node among these.`, LOST_NODE)
     : given('EndpointWithoutZone', `${evidence}.`);

@@ -10,7 +10,7 @@ import { finalHints } from '../models/hints.ts';
 import { keyOfService } from '../models/lookup.ts';
 import { changeReplicas } from '../models/what-if.ts';
 import type { Workload } from '../snapshot.ts';
-import { type Facts, titleOf } from './facts.ts';
+import { type Facts, titleOf, isVain } from './facts.ts';
 import type { SnapshotIndex } from './snapshot-index.ts';
 import { webhooksFor } from './given.ts';
 import type { Cause } from './reasons.ts';
@@ -204,14 +204,21 @@ interface Judged {
 
 export type Judge = (service: Service, index: SnapshotIndex) => Judged;
 
-/** Nodes whose clients reach nothing that serves, by family and port. */
+/** Nodes whose clients reach nothing that serves, by family and port; in part those that reach others too. */
 const failing = ({ facts }: Judged): number =>
-  sumBy(facts.routes, ({ used, nodes }) => (used.every(({ ready, serving }) => ready && !serving) ? nodes.length : 0));
+  sumBy(facts.routes, ({ used, nodes }) => {
+    const vain = used.filter(isVain).length;
+    return nodes.length * (used.length === 0 ? 1 : vain / used.length);
+  });
 
 const overloadOf = ({ facts }: Judged): number =>
   Math.max(0, ...facts.traffics.map(({ traffic, count }) => worstOverload(traffic, count)));
 
-const zonesOf = ({ facts }: Judged): number => new Set(facts.endpoints.map(({ zone }) => zone)).size;
+/** Of Pods that serve. */
+const zonesOf = ({ facts: { endpoints, notServing } }: Judged): number => {
+  const vain = new Set(notServing.map(({ addresses: [own] }) => own));
+  return new Set(endpoints.flatMap(({ address, zone }) => (vain.has(address) ? [] : zone))).size;
+};
 
 const ROUNDING = 1e-9;
 

@@ -237,7 +237,10 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
       .filter(({ zone }) => counts.has(zone))
       .map(({ zone }) => zone),
   );
-  const empty = clientZones.filter((zone) => !served.has(zone));
+  // A slice that is older than the label of its Node has no zone yet.
+  const unzoned = new Set(endpoints.flatMap(({ zone, nodeName }) => (zone === '' ? nodeName : [])));
+  const late = new Set(facts.nodes.filter((node) => unzoned.has(nameOf(node))).map(zoneOfNode));
+  const empty = clientZones.filter((zone) => !served.has(zone) && !late.has(zone));
   // Where the data plane does not drain them, they serve their zone, and it is not empty.
   const drained = weightless.filter(({ zone }) => empty.includes(zone));
   if (drained.length > 0) {
@@ -296,7 +299,7 @@ export const inOneZone = ({ endpoints: [first, ...others], clientZones }: Facts)
 /** Connections fail, whatever is asked for. */
 export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Cause[] => {
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
-  const unready = `${listed(what)} is published as ready by Service ${name}, and its Pod is not: connections that are sent there fail.`;
+  const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
   const zoneless = (): string =>
     `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
   return [

@@ -73,12 +73,15 @@ export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): 
   return [...new Set([firstFamilyOf(service, slices), ...(stated.length > 0 ? stated : found)])];
 };
 
+/** AKS, and Azure's driver of disks anywhere. */
+export const AZURE = /^(?:kubernetes\.azure\.com\/|topology\.disk\.csi\.azure\.com\/)/;
+
 /**
  * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
  * number in several (Azure/karpenter-provider-azure#1002).
  */
 export const noZonesOf = (nodes: readonly Node[]): string[] => {
-  const azure = nodes.filter(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined);
+  const azure = nodes.filter(({ metadata }) => Object.keys(metadata?.labels ?? {}).some((own) => AZURE.test(own)));
   return [...new Set(azure.map(zoneOfNode))].filter((zone) => /^\d+$/.test(zone)).sort(byText);
 };
 

@@ -123,12 +123,14 @@ const FILES = /^(?:kube-proxy|antrea-config|istio(?:-\d[\w-]*)?$)/;
 const only = (settings: StringMap, keys: RegExp): StringMap =>
   Object.fromEntries(Object.entries(settings).filter(([key]) => keys.test(key)));
 
-/** Configuration of kube-proxy, Cilium, Terway, Antrea or Istio; undefined for any other ConfigMap. */
+/** Configuration of kube-proxy, Cilium, Terway, Antrea, Istio or ingress-nginx; undefined for any other ConfigMap. */
 const configIn = (object: Fields, name: string): StringMap | undefined => {
   const data = stringsIn(object, 'data');
   if (name === 'cilium-config') return only(data, CILIUM_KEYS);
   if (name === 'eni-config')
     return defined({ eniip_virtual_type: DATAPATH.exec(data['10-terway.conf'] ?? '')?.[1]?.toLowerCase() });
+  const upstream = only(data, /^service-upstream$/);
+  if (Object.keys(upstream).length > 0) return upstream;
   if (!FILES.test(name)) return undefined;
   // Of a list it counts that it is there.
   const files = Object.values(data).map((text) => only(flatYaml(text.replace(/ distribute:$/m, '$& set')), FILE_KEYS));

@@ -528,7 +528,7 @@ describe('clients that bypass the proxies', () => {
       [ingress('nginx'), { ...ingress('nginx', { [UPSTREAM]: 'true' }), metadata: OTHER_INGRESS }],
       /share an upstream: the first that was created decides/,
     ],
-    ['a Skipper that knows its zone', [ingress('skipper'), SKIPPER], /^started with -kubernetes-topology-zone .* → $/],
+    ['a Skipper that knows its zone', [ingress('skipper'), SKIPPER], /^started for its zone .* → $/],
     [
       'a waypoint in one zone',
       [WAYPOINT, ...['a', 'b'].map(nodeIn), pod('waypoint', false, OF_WAYPOINT)],
