@@ -30,6 +30,7 @@ const MARKS = [
   'objectset.rio.cattle.io/owner-gvk',
   'objectset.rio.cattle.io/owner-name',
   'objectset.rio.cattle.io/id',
+  'objectset.rio.cattle.io/hash',
   ANNOTATION_ORIGIN,
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -207,9 +208,12 @@ const byAddOnManager: By = ({ labels, version, about }) => {
 };
 
 /** docs.k3s.io/installation/packaged-components */
-const byK3s: By = ({ annotations, about }) => {
-  if (annotations['objectset.rio.cattle.io/owner-gvk']?.startsWith('k3s.cattle.io/') !== true) return undefined;
-  const addOn = annotations['objectset.rio.cattle.io/owner-name'] ?? '';
+const byK3s: By = ({ annotations, labels, name, about }) => {
+  // By its hash alone where the other marks were left out of what was read.
+  const isHashed = labels['objectset.rio.cattle.io/hash'] !== undefined && name.endsWith('dns');
+  const { 'objectset.rio.cattle.io/owner-gvk': by = isHashed ? 'k3s.cattle.io/' : '' } = annotations;
+  if (!by.startsWith('k3s.cattle.io/')) return undefined;
+  const addOn = annotations['objectset.rio.cattle.io/owner-name'] ?? 'coredns';
   return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there${addOn === 'coredns' && about !== 'service' ? ' (releases since 1.30.14, 1.31.10, 1.32.6 and 1.33.2 prefer to spread it over zones: k3s-io/k3s#12433)' : ''}`;
 };
 

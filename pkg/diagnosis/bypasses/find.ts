@@ -194,7 +194,10 @@ const byMarks = (service: Service, name: string, steering: string): Found[] =>
   });
 
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
-  const set = daemonSets.find((each) => each.name === name);
+  // kubespray's has another name.
+  const isIt = ({ image }: { readonly image: string }) =>
+    name === 'node-local-dns' && image.includes('k8s-dns-node-cache');
+  const set = daemonSets.find((each) => each.name === name || each.containers.some(isIt));
   return set ? [{ client, evidence: { object: objectTitle(set), field: 'metadata.name', value: name } }] : [];
 };
 

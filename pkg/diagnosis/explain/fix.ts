@@ -8,7 +8,8 @@ import { isControllerSlice } from '../../upstream/index.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Fix, NEAREST, annotate, ask, askingNote, isTooOld, settingsFor, useField } from './ask.ts';
-import { type Change, RESTART, type Step, type Tried, commandOf, isChange, patchSpec, setKeys } from './remedy.ts';
+import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
+import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
 import { evacuatedZones } from './spread.ts';
@@ -107,9 +108,6 @@ const switchGateOn: Fix = ({ routes, index, version }) => {
       `# ${object}${object.startsWith('Pod ') ? ' (its manifest or DaemonSet)' : ''}: feature gate TopologyAwareHints=true, then restart kube-proxy on every Node`,
   );
 };
-
-/** As a comment, which it may be already. */
-const asAdvice = (step: Step): string => (isChange(step) ? commandOf(step) : step).replace(/^(?!#)/, '# ');
 
 /** Where Nodes can be preferred, they still are. */
 const serveAll: Fix = (facts) => {
@@ -324,17 +322,17 @@ const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
 /** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice, and so is what was tried with it. */
 export const fixOf = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   const { namespace, name } = facts.ref;
-  const steps = provenSteps(reason, facts, tryOut).map((step) => ({
-    step,
-    note: isChange(step) ? noteFor(step, facts) : undefined,
-  }));
+  const steps = provenSteps(reason, facts, tryOut).map((step) => {
+    const note = isChange(step) ? noteFor(step, facts) : undefined;
+    return { step, note, advice: note?.reverts === true && note !== MEMBERS_NOTE ? fieldsOf(step) : asAdvice(step) };
+  });
   // Of what is denied nothing is left to do there.
   const isReverted = steps.some(({ note }) => note?.reverts === true);
   const reverted = steps.filter(({ step, note }) => isReverted && isChange(step) && note?.way === undefined);
   const kept = steps.map(({ step }) => step).filter((step) => !isReverted || !isChange(step));
   const advised = steps.some(({ step }) => isChange(step)) ? [] : ownersFor(reason, facts);
   const notes = new Set([...steps.flatMap(({ note }) => note?.line ?? []), ...advised]);
-  return [...kept, ...notes, ...reverted.map(({ step }) => asAdvice(step))].map((step) =>
+  return [...kept, ...notes, ...reverted.map(({ advice }) => advice)].map((step) =>
     (isChange(step) ? commandOf(step) : step)
       .replaceAll('{slices}', `endpointslices -n ${namespace} -l ${LABEL_SERVICE_NAME}=${name}`)
       .replaceAll('{namespace}', namespace)

@@ -83,6 +83,13 @@ export const commandOf = ({ kind, name, patch: { metadata = {}, spec = {} } }: C
   return `kubectl patch ${object}${WORKLOADS.has(kind) ? '' : ' --type merge'} -p '${JSON.stringify({ spec })}'`;
 };
 
+/** As a comment, which it may be already. */
+export const asAdvice = (step: Step): string => (isChange(step) ? commandOf(step) : step).replace(/^(?!#)/, '# ');
+
+/** Of what an owner writes back the fields: no command would last. */
+export const fieldsOf = (step: Step): string =>
+  isChange(step) ? `# on the object it is ${JSON.stringify(step.patch)}` : step;
+
 const templateOf = (spec: Fields | undefined) =>
   (spec as { template?: { spec?: { topologySpreadConstraints?: readonly SpreadConstraintPatch[] } } } | undefined)
     ?.template;

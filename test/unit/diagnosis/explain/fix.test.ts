@@ -530,7 +530,7 @@ describe('a change is tried before it is offered', () => {
     [
       'what an operator would revert as advice, below the field of its custom resource',
       'PodsNotSpread',
-      /^# Prometheus web owns it, .* there under spec\.topologySpreadConstraints\n# kubectl patch statefulset server/,
+      /^# Prometheus web owns it, .* there under spec\.topologySpreadConstraints\n# on the object it is \{"spec":\{"template"/,
       '1.34',
       web,
       oneZone,
