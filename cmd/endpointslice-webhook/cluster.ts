@@ -8,7 +8,7 @@ import { NAMESPACES } from '../../pkg/apis/resources.ts';
 import { followVersion } from '../../pkg/controllers/settings/version.ts';
 import { excludedNamespacesOf } from '../../pkg/hints/readiness.ts';
 import { type ClusterLock, createClusterLock, soleInstallation } from '../../pkg/installation/cluster-lock.ts';
-import { type DeploymentWatch, watchDeployment } from '../../pkg/installation/deployment-removed.ts';
+import { watchDeployment } from '../../pkg/installation/deployment-removed.ts';
 import { createInstallationOwner } from '../../pkg/installation/owner.ts';
 import { createCache } from '../../pkg/kubernetes/cache.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
@@ -20,12 +20,7 @@ import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import type { Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
-import {
-  type RegistrationKeeper,
-  createRegistrationKeeper,
-  unregister,
-  buildRegistration,
-} from '../../pkg/webhook/register.ts';
+import { buildRegistration, createRegistrationKeeper, unregister } from '../../pkg/webhook/register.ts';
 import type { ServerAddress } from '../../pkg/webhook/registration-types.ts';
 import { createEvacuationWatch } from '../../pkg/webhook/evacuation-watch.ts';
 import { type Surroundings, type SurroundingsOptions, type Task, UNFOLLOWED, usersOf } from './options.ts';
@@ -36,9 +31,9 @@ const GOODBYE_MS = 3_000;
 const LAST_WRITE_MS = 1_000;
 
 export const createRegistering = (options: {
-  deployment: DeploymentWatch;
+  deployment: ReturnType<typeof watchDeployment>;
   /** Undefined: the registration is managed elsewhere. */
-  keeper: RegistrationKeeper | undefined;
+  keeper: ReturnType<typeof createRegistrationKeeper> | undefined;
   claim: ClusterLock;
   clock: Clock;
   logger: Logger;

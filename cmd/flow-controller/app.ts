@@ -8,7 +8,7 @@ import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/co
 import { createHonored } from '../../pkg/controllers/flow/honored.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { type LoadSources, createLoadSources } from '../../pkg/metrics/load-sources.ts';
+import { createLoadSources } from '../../pkg/metrics/load-sources.ts';
 import { createMeterReader } from '../../pkg/metrics/measured-traffic.ts';
 import { runController } from '../shared/run-controller.ts';
 import { candidateOf, openSession } from '../shared/session.ts';
@@ -54,7 +54,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
 };
 
 interface Opened extends Session {
-  readonly loads: LoadSources;
+  readonly loads: ReturnType<typeof createLoadSources>;
 }
 
 const open = async (flags: Flags, env: NodeJS.ProcessEnv, planner: URL): Promise<Opened> => {

@@ -36,10 +36,8 @@ export const PROXY_FLAGS = {
   ),
 };
 
-type ModelFlags = FlagsOf<typeof PROXY_FLAGS> & FlagsOf<ReturnType<typeof versionFlags>>;
-
 /** The data plane as flags state it; what they leave open is read from objects. */
-export const statedBy = (flags: ModelFlags): Stated => {
+export const statedBy = (flags: FlagsOf<typeof PROXY_FLAGS> & FlagsOf<ReturnType<typeof versionFlags>>): Stated => {
   const { proxy: kind, ciliumServiceTopology: serviceTopology, ciliumVersion, kubernetesVersion, featureGates } = flags;
   const cilium = defined({ serviceTopology, ciliumVersion });
   const proxy = (): Stated['proxy'] => {

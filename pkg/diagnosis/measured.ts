@@ -42,6 +42,8 @@ const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]) => {
   };
 };
 
+export type MeasuredPart = ReturnType<typeof partOf>;
+
 /** Nothing measured for less than this is no answer, seconds. */
 const LONG_ENOUGH = 600;
 
@@ -70,8 +72,6 @@ export const measuredPast = ({ flows, direct }: Measured, service: string, nodes
 
 export type MeasuredPast = NonNullable<ReturnType<typeof measuredPast>>;
 
-export type MeasuredPart = ReturnType<typeof partOf>;
-
 export const measuredService = (flows: readonly MeasuredFlow[]) => {
   const known = sum(flows.filter(hasZones));
   return {
@@ -84,8 +84,6 @@ export const measuredService = (flows: readonly MeasuredFlow[]) => {
     matrix: plainShares(costMatrixOf(flows)),
   };
 };
-
-export type MeasuredService = ReturnType<typeof measuredService>;
 
 /** The same bytes of each client zone, led elsewhere; a client zone that `shares` does not have goes where it goes now. */
 const ledBy = (measured: TrafficShares, shares: TrafficShares): TrafficShares =>

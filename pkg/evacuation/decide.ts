@@ -138,5 +138,3 @@ export const decideInOrder = ({ requests, ...input }: ServiceInput) => {
   const [first] = refused.values();
   return { decision: decision.kind === 'untouched' && first !== undefined ? first : decision, refused };
 };
-
-export type OrderedDecision = ReturnType<typeof decideInOrder>;

@@ -8,7 +8,7 @@ import type {
   ZoneEvacuationStatus,
 } from '../apis/zone-evacuation.ts';
 import { expiryOf } from './accept.ts';
-import type { OrderedDecision } from './decide.ts';
+import type { decideInOrder } from './decide.ts';
 import { isLeaving } from './slice.ts';
 
 /** What became of one Service under the evacuation of one zone. */
@@ -30,7 +30,7 @@ export type Outcomes = ReadonlyMap<string, ReadonlyMap<string, Outcome>>;
 export const outcomeIn = (
   zone: string,
   slices: readonly EndpointSlice[],
-  { decision, refused }: OrderedDecision,
+  { decision, refused }: ReturnType<typeof decideInOrder>,
   settled: boolean,
 ): Outcome | undefined => {
   const all = slices.flatMap((slice) => slice.endpoints ?? []);

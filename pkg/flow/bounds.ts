@@ -135,8 +135,6 @@ export const integralityBounds = (problem: Problem) => {
   return { crossing, cost: unit ? crossing : sumOf(problem, costOf) };
 };
 
-export type LowerBounds = ReturnType<typeof integralityBounds>;
-
 /**
  * What a zone has above its own endpoints' limits leaves it or is overload: the least share of the demand that leaves its
  * zone in any plan with so much overload at most.

@@ -139,8 +139,6 @@ const alikeIn = (pool: readonly FlowEndpoint[], most: number) => {
   }));
 };
 
-type Alike = ReturnType<typeof alikeIn>[number];
-
 /** Indices of the zones with clients that an endpoint is hinted for, in order; undefined if its hints reach no client at all. */
 const projected = (endpoint: FlowEndpoint, indexOf: ReadonlyMap<string, number>): number[] | undefined => {
   const zones = new Set<number>();
@@ -185,7 +183,7 @@ export const compile = (input: PlanInput): Compiled => {
   const cost =
     price === undefined ? {} : { cost: zones.map((zone) => alike.map((_, kind) => price(zone, zoneOf(kind)))) };
   const shares = zones.map((zone) => (demand[zone] ?? 0) / total);
-  const problemWith = (capacityOf: (one: Alike) => number): Problem => {
+  const problemWith = (capacityOf: (one: ReturnType<typeof alikeIn>[number]) => number): Problem => {
     const classes = alike.map((one, kind): EndpointClass => {
       const index = indexOf.get(zoneOf(kind)) ?? -1;
       // Clients outside of any zone use every endpoint, whatever the hints: that part of the limit is taken.

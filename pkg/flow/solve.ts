@@ -1,5 +1,5 @@
 // Finds the best plan in numbers: from cheap attempts to exhaustive search, and stops where a bound says that nothing is better.
-import { type LowerBounds, integralityBounds, transportationBound, zoneCostAt } from './bounds.ts';
+import { integralityBounds, transportationBound, zoneCostAt } from './bounds.ts';
 import { exhaustive, isSmall } from './exhaustive.ts';
 import {
   EPSILON,
@@ -160,7 +160,7 @@ interface SolveOptions {
 }
 
 /** Whether a bound says that nothing is better. */
-const meets = (solution: Solution, bounds: LowerBounds): boolean =>
+const meets = (solution: Solution, bounds: ReturnType<typeof integralityBounds>): boolean =>
   solution.overload <= EPSILON && solution.cost <= bounds.cost + EPSILON;
 
 /** Where nothing fits within the limits: plans that would fit if all limits were higher. */

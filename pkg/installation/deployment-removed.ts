@@ -53,5 +53,3 @@ export const watchDeployment = (options: DeploymentWatchOptions) => {
     },
   };
 };
-
-export type DeploymentWatch = ReturnType<typeof watchDeployment>;

@@ -40,8 +40,6 @@ export type LeaderElectionResult =
   /** The work threw; the Lease is released. */
   | { readonly kind: 'failed'; readonly error: unknown };
 
-type Lost = Extract<LeaderElectionResult, { kind: 'lost' }>;
-
 /** client-go's jitter of candidates. */
 const JITTER = 1.2;
 
@@ -122,7 +120,7 @@ export const runLeaderElection = async (
     }
   };
 
-  const lossOf = ({ deadline, stolenBy }: Term): Lost | undefined => {
+  const lossOf = ({ deadline, stolenBy }: Term): Extract<LeaderElectionResult, { kind: 'lost' }> | undefined => {
     if (stolenBy !== undefined)
       return { kind: 'lost', reason: 'LeaseStolen', message: `the lease is held by ${stolenBy}` };
     if (!deadline.expired) return undefined;

@@ -185,5 +185,3 @@ export const createLoadSources = (
     close: async (): Promise<void> => void (await Promise.all(closable.map((source) => source.close()))),
   };
 };
-
-export type LoadSources = ReturnType<typeof createLoadSources>;

@@ -56,5 +56,3 @@ export const createEvacuationWatch = (options: {
     },
   };
 };
-
-export type EvacuationWatch = ReturnType<typeof createEvacuationWatch>;

@@ -21,11 +21,11 @@ import {
   type Budget,
   type TakeTurn,
 } from './body.ts';
-import type { AdmissionMetrics, Outcome } from './metrics.ts';
+import type { Outcome, createAdmissionMetrics } from './metrics.ts';
 
 export interface ExchangeOptions {
   budget: Budget;
-  metrics: AdmissionMetrics;
+  metrics: ReturnType<typeof createAdmissionMetrics>;
   logger: Logger;
   /** Monotonic milliseconds. */
   monotonic: () => number;

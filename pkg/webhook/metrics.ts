@@ -49,5 +49,3 @@ export const createAdmissionMetrics = (options: {
     unserved: (path: string, reason: UnservedReason): void => unserved.inc({ path, reason }),
   };
 };
-
-export type AdmissionMetrics = ReturnType<typeof createAdmissionMetrics>;

@@ -303,5 +303,3 @@ export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
     },
   };
 };
-
-export type RegistrationKeeper = ReturnType<typeof createRegistrationKeeper>;

@@ -3,7 +3,7 @@ import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
 import { type Fields, isAbsent, isFields, parseJson } from '../apis/values.ts';
 import { HTTP_STATUS_REASONS } from '../kubernetes/errors.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
-import type { EvacuationWatch } from './evacuation-watch.ts';
+import type { createEvacuationWatch } from './evacuation-watch.ts';
 
 /**
  * What a handler says to a request. There is no way to refuse one: `allowed: false` rejects the write even where the
@@ -37,7 +37,7 @@ export interface AdmissionInputs {
   readonly plannerUsers: Pick<ReadonlySet<string>, 'has'>;
   /** The user whose writes of settings are never changed: it takes settings back with one write of its own. */
   readonly settingsReconcilerUser: string;
-  readonly evacuations: Pick<EvacuationWatch, 'isEvacuating' | 'joiningOf'>;
+  readonly evacuations: Pick<ReturnType<typeof createEvacuationWatch>, 'isEvacuating' | 'joiningOf'>;
   /** Hints are switched off in the whole cluster: an API server that has not heard of it yet may still ask. Default: never. */
   readonly off?: () => boolean;
 }

@@ -123,5 +123,3 @@ export const createFlowCounters = (metrics: Metrics) => {
       planning.observe({ outcome }, durationMs / 1_000),
   };
 };
-
-export type FlowCounters = ReturnType<typeof createFlowCounters>;

@@ -2,7 +2,7 @@
 import { SWITCHED_OFF } from '../../apis/core.ts';
 import { type FlowPolicySpec, createSpecCheck } from '../../apis/flow-policy.ts';
 import type { Problem } from '../../flow/assemble/conditions.ts';
-import { type Ask, askOf } from '../../flow/assemble/slice.ts';
+import { askOf } from '../../flow/assemble/slice.ts';
 import { planInStatus } from '../../flow/assemble/status.ts';
 import { differs } from '../../flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
@@ -12,7 +12,7 @@ import { type Snapshots, loadQueryOf } from './caches.ts';
 import type { LoadReader } from './loads.ts';
 import { type Snapshot, basisOf, createMemories, isSameBasis, jobOf, loopTime, remember } from './memory.ts';
 import type { Planning } from './planning.ts';
-import type { FlowReporter } from './reporter.ts';
+import type { createFlowReporter } from './reporter.ts';
 import { type OnWrite, createFlowWriter } from './write.ts';
 
 /** Plans without load are looked at this often even if nothing happens. */
@@ -30,7 +30,7 @@ const UNPLANNED = { turn: undefined, load: undefined, inForce: false, losing: fa
 
 export const createFlowReconciler = (options: {
   snapshots: Pick<Snapshots, 'snapshot' | 'foreign' | 'known'>;
-  reporter: Pick<FlowReporter, 'report' | 'released'>;
+  reporter: Pick<ReturnType<typeof createFlowReporter>, 'report' | 'released'>;
   client: Pick<Client, 'patch'>;
   loads: LoadReader;
   planning: Planning;
@@ -55,7 +55,7 @@ export const createFlowReconciler = (options: {
   const plan = async (
     key: string,
     snapshot: Snapshot,
-    { strategy, writable }: Extract<Ask, { kind: 'planned' }>,
+    { strategy, writable }: Extract<ReturnType<typeof askOf>, { kind: 'planned' }>,
     signal: AbortSignal,
   ): Promise<Result> => {
     const first = !memories.has(key);

@@ -17,7 +17,7 @@ import type { Following } from '../../diagnosis/models/routes.ts';
 import { except, ifFound, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import type { Client, Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { FlowCounters, ServiceFigures } from './metrics.ts';
+import type { ServiceFigures, createFlowCounters } from './metrics.ts';
 import { isOwnPolicy } from './write.ts';
 import type { Outcome, Snapshot } from './memory.ts';
 
@@ -27,7 +27,7 @@ export interface FlowReporterOptions {
   /** Whether FlowPolicies are served: without them no status is written. */
   available(): boolean;
   events: Pick<EventRecorder, 'record'>;
-  counters: Pick<FlowCounters, 'changed'>;
+  counters: Pick<ReturnType<typeof createFlowCounters>, 'changed'>;
   following(service: Service): Following;
   /** Whether measured connections to a Service go where hints say; undefined where nothing is measured. */
   readonly honored?: ((key: string) => Finding | undefined) | undefined;
@@ -246,5 +246,3 @@ export const createFlowReporter = (options: FlowReporterOptions) => {
     },
   };
 };
-
-export type FlowReporter = ReturnType<typeof createFlowReporter>;

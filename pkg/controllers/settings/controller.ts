@@ -18,7 +18,7 @@ import type { Decider, EnabledSettings, NamespaceDecision, RoutingContext } from
 import { rowKeyOf } from './decide/objects.ts';
 import { createReporter, createWriteCounter, showSettings } from './reporter.ts';
 import { type Owned, settingsWatches } from './watches.ts';
-import type { FollowedVersion } from './version.ts';
+import type { followVersion } from './version.ts';
 
 /** Labels of namespaces come back within one reconcile of Gardener's; to revert settings and set them again would move all traffic twice. */
 const RELEASE_AFTER_MS = 300_000;
@@ -49,7 +49,7 @@ export const createSettingsController = (options: {
   readonly client: Pick<Client, 'patch'>;
   readonly caches: SettingsCaches;
   context(): RoutingContext;
-  readonly version: Pick<FollowedVersion, 'onChange'>;
+  readonly version: Pick<ReturnType<typeof followVersion>, 'onChange'>;
   readonly routers: Pick<RouterEvidence, 'onChange'>;
   decide: Decider;
   /** Where is published what is on, by namespace. */

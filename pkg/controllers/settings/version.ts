@@ -100,5 +100,3 @@ export const followVersion = (options: {
     },
   };
 };
-
-export type FollowedVersion = ReturnType<typeof followVersion>;

@@ -6,7 +6,7 @@ import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts'
 import { type Diagnosis, withFix } from '../explain/explain.ts';
 import type { CauseReason } from '../explain/reasons.ts';
 import type { Facts } from '../explain/facts.ts';
-import { type MeasuredService, measuredCost, measuredService } from '../measured.ts';
+import { measuredCost, measuredService } from '../measured.ts';
 import type { ReadyEndpoint, ServiceRef } from '../models/lookup.ts';
 import { type Tariff, type TrafficShares, monthlyCost, weightedSum } from '../prices.ts';
 
@@ -268,7 +268,7 @@ const billed = (
   weight: number,
   bill: Bill | undefined,
   flows: readonly MeasuredFlow[],
-): { readonly monthlyCost?: MonthlyCost; readonly measured?: MeasuredService } => {
+): { readonly monthlyCost?: MonthlyCost; readonly measured?: ReturnType<typeof measuredService> } => {
   if (bill === undefined) return {};
   const { draft, prediction } = each;
   if (bill.measured !== undefined)

@@ -2,11 +2,9 @@
 import { type Facts, type LoopReport, conditionIn } from './facts.ts';
 import { type Cause, type Stage, cause } from './reasons.ts';
 
-type Condition = LoopReport['conditions'][number];
-
 const MISSING_HINTS = new Set(['NoHints', 'EndpointWithoutHint', 'ZoneNotHinted']);
 
-const said = ({ type, status, reason, message }: Condition): string =>
+const said = ({ type, status, reason, message }: LoopReport['conditions'][number]): string =>
   `${type} is ${status}, ${reason}${message === '' ? '' : `: ${message}`}`.replace(/\.?$/, '.');
 
 const shareText = ({ inZonePercent }: LoopReport, verb: string): string =>

@@ -209,8 +209,6 @@ export const askOf = (options: {
   return refused(strategy, 'WaitingForSlices', message);
 };
 
-export type Ask = ReturnType<typeof askOf>;
-
 /**
  * Clients are where ready Nodes are, in name order: a zone whose Nodes all died asks for nothing. Weights by CPU of the Nodes, as upstream counts
  * it; where that is unknown, by their number.

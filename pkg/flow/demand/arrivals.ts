@@ -183,8 +183,6 @@ export const sharingOf = (zones: readonly string[], endpoints: readonly Endpoint
   };
 };
 
-export type Sharing = Readonly<ReturnType<typeof sharingOf>>;
-
 /** The plan with these endpoints: those that it does not know serve their own zone. */
 export const planFor = (plan: HintsInForce, endpoints: readonly FlowEndpoint[]): HintsInForce => {
   if (plan.spread) return { spread: true, endpoints: [] };

@@ -1,5 +1,5 @@
 // The data of the loop's one function: its observation, its state and its answer.
-import type { Arrivals, CoresPerUnit, HintsInForce, Sharing } from '../demand/arrivals.ts';
+import type { Arrivals, CoresPerUnit, HintsInForce, sharingOf } from '../demand/arrivals.ts';
 import type { Estimate } from '../demand/estimate.ts';
 import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
 
@@ -84,7 +84,7 @@ export interface PastDemand {
 }
 
 /** From when on the clients were shared like this. */
-export interface HintPeriod extends Sharing {
+export interface HintPeriod extends Readonly<ReturnType<typeof sharingOf>> {
   readonly from: number;
 }
 
