@@ -39,10 +39,7 @@ const assignBest = (bins: Bin[], suited: Suited[], zone: number, wanted: number,
   return open;
 };
 
-/**
- * Takes the cheapest bins first; among equals the one that is filled best, so that empty endpoints stay for demand that
- * fits nowhere else.
- */
+/** Takes the cheapest bins first; among equals the one that is filled best, so that empty endpoints stay for demand that fits nowhere else. */
 const fill = (problem: Problem, bins: Bin[], zone: number, wanted: number, rate: number): number => {
   const costs = problem.cost[zone] ?? [];
   const suited: Suited[] = [];

@@ -39,9 +39,8 @@ export interface PlanInput {
   /** No hints, and on purpose: distinguishes a spread in force from endpoints that have no hints yet. Default false. */
   readonly spreadInForce?: boolean;
   /**
-   * How many looks at classes and groups of endpoints the search may take before the best plan found so far has to do: counted and
-   * not timed, so that the same input gives the same plan. Default 12 million, some tenths of a second; 0 leaves own zones, no
-   * hints and those in force to choose from.
+   * How many looks at classes and groups of endpoints the search may take before the best plan found so far has to do: counted and not timed, so that
+   * the same input gives the same plan. Default 12 million, some tenths of a second; 0 leaves own zones, no hints and those in force to choose from.
    */
   readonly effort?: number | undefined;
 }

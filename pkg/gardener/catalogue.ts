@@ -68,10 +68,7 @@ const GARDEN: readonly CatalogueEntry[] = [
 /** Every row, shoot control planes first. */
 export const CATALOGUE: readonly CatalogueEntry[] = [...SHOOT, ...GARDEN];
 
-/**
- * Services of the same namespaces that Gardener leaves out although their names look like it: they get settings only when
- * labelled `managed`.
- */
+/** Services of the same namespaces that Gardener leaves out although their names look like it: they get settings only when labelled `managed`. */
 export const NOT_TOPOLOGY_AWARE: Readonly<Record<Scope, readonly string[]>> = {
   shoot: ['kube-apiserver-mtls', 'kube-apiserver-connection-upgrade'],
   garden: [

@@ -19,8 +19,7 @@ export interface HintsInput {
   /** False once the flow controller's Lease is older than 10 minutes: plans are not carried over any more. */
   readonly plannerAlive: boolean;
   /**
-   * The slice was chosen by namespace and name, as those of Etcds' client Services are: same-zone where its labels ask for nothing.
-   * Default false.
+   * The slice was chosen by namespace and name, as those of Etcds' client Services are: same-zone where its labels ask for nothing. Default false.
    */
   readonly chosen?: boolean;
   /** False below Kubernetes 1.33, whose API has no `forNodes`: a patch would come back without it every time. */
@@ -136,8 +135,7 @@ const heedingReadiness = (rule: Rule, rebuilt: boolean): Rule => {
 };
 
 /**
- * The rule for one slice while its endpoints are ready; `undefined` where nothing of it is to be touched. The compiler demands one of a new
- * strategy.
+ * The rule for one slice while its endpoints are ready; `undefined` where nothing of it is to be touched. The compiler demands one of a new strategy.
  */
 const ruleFor = (strategy: Strategy, slice: ReadSlice, input: HintsInput): Rule | undefined => {
   const ownZone = ownZoneHints();

@@ -17,9 +17,8 @@ const referenceTo = (resource: Resource, { metadata }: KubernetesObject): OwnerR
 });
 
 /**
- * The ClusterRole, which first gets the namespace as its own owner. An object of several owners stays until the last of
- * them is gone; in a chain, the end of either one takes along what we wrote: of the release, which has the ClusterRole, or of
- * the namespace.
+ * The ClusterRole, which first gets the namespace as its own owner. An object of several owners stays until the last of them is gone; in a chain, the
+ * end of either one takes along what we wrote: of the release, which has the ClusterRole, or of the namespace.
  */
 export const createInstallationOwner = (options: {
   client: Pick<Client, 'get' | 'patch'>;

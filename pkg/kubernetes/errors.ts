@@ -70,10 +70,9 @@ export class ApiError extends Error {
 }
 
 /**
- * Why there was no usable answer. `Unreachable`: no connection came about, so nothing was sent. `Cut`: the connection
- * broke before the answer was complete; a write may have taken effect. `Timeout`: our deadline passed.
- * `InvalidResponse`: what came is not what the protocol allows. `Credentials`: a token, certificate or plug-in could not
- * be read, so nothing was sent.
+ * Why there was no usable answer. `Unreachable`: no connection came about, so nothing was sent. `Cut`: the connection broke before the answer was
+ * complete; a write may have taken effect. `Timeout`: our deadline passed. `InvalidResponse`: what came is not what the protocol allows.
+ * `Credentials`: a token, certificate or plug-in could not be read, so nothing was sent.
  */
 export type ConnectionErrorReason = 'Unreachable' | 'Cut' | 'Timeout' | 'InvalidResponse' | 'Credentials';
 

@@ -22,9 +22,8 @@ export interface LeaderElectionOptions {
   /** Between two tries, milliseconds. Candidates add up to 1.2 times as much at random. */
   retryPeriodMs: number;
   /**
-   * The leader's work. Its signal aborts when leadership ends; the work must stop then. `holds` says the same by the
-   * clock: a process that was frozen for longer than its lease may get to write before the signal's timer fires
-   * (see createFencedClient). It stays true after a clean stop.
+   * The leader's work. Its signal aborts when leadership ends; the work must stop then. `holds` says the same by the clock: a process that was frozen
+   * for longer than its lease may get to write before the signal's timer fires (see createFencedClient). It stays true after a clean stop.
    */
   onStartedLeading(signal: AbortSignal, holds: () => boolean): Promise<void>;
   logger: Logger;
@@ -101,9 +100,8 @@ export const runLeaderElection = async (
   };
 
   /**
-   * Renews until the term ends. The term's deadline counts from when the last successful renewal was *sent*, and
-   * candidates wait from when they *saw* it, which is later: with a lease longer than the deadline the leader is
-   * first, whatever the clocks say.
+   * Renews until the term ends. The term's deadline counts from when the last successful renewal was *sent*, and candidates wait from when they *saw*
+   * it, which is later: with a lease longer than the deadline the leader is first, whatever the clocks say.
    */
   const renew = async (term: Term): Promise<void> => {
     const until = term.deadline.signal;

@@ -28,10 +28,7 @@ import { createWorkQueue } from './work-queue.ts';
 /** What the client needs of a cache, whatever its objects. */
 type WrittenCache = Pick<Cache<never>, 'resource' | 'beginWrite'>;
 
-/**
- * Does as `client` does, and hands what the API server stored for a write to each cache of the resource; the answer of a dry run
- * goes to none.
- */
+/** Does as `client` does, and hands what the API server stored for a write to each cache of the resource; the answer of a dry run goes to none. */
 const createWriteThroughClient = (client: Client, caches: Iterable<WrittenCache>): Client => {
   const through = async <T extends KubernetesObject>(
     { group, plural }: Resource,

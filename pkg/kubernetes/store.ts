@@ -143,9 +143,8 @@ const asNumber = (version: string | undefined): bigint | undefined =>
   version !== undefined && /^\d+$/.test(version) ? BigInt(version) : undefined;
 
 /**
- * resourceVersions are ordered numbers (KEP-5504); where they are not, any change counts as caught up. A write that changed
- * nothing shows that the cache was wrong about this very version, as when a CRD prunes a field for a while: only
- * another version is better than its answer.
+ * resourceVersions are ordered numbers (KEP-5504); where they are not, any change counts as caught up. A write that changed nothing shows that the
+ * cache was wrong about this very version, as when a CRD prunes a field for a while: only another version is better than its answer.
  */
 const caughtUp = (cached: string | undefined, written: string | undefined, before: string | undefined): boolean => {
   if (written === before) return cached !== written;

@@ -52,10 +52,9 @@ const isStreamMessage = (message: unknown): message is { stream: ClientHttp2Stre
   typeof message === 'object' && message !== null && 'stream' in message;
 
 /**
- * undici gives up a request with `stream.close()` and `stream.destroy()` in one go. Without a code, `close` waits until
- * the request's body is flushed before it sends RST_STREAM, and `destroy` then forgets to: the server goes on, and
- * nghttp2 asks for the rest of a body that is gone, endlessly and without yielding. With a code the reset is
- * sent at once.
+ * undici gives up a request with `stream.close()` and `stream.destroy()` in one go. Without a code, `close` waits until the request's body is flushed
+ * before it sends RST_STREAM, and `destroy` then forgets to: the server goes on, and nghttp2 asks for the rest of a body that is gone, endlessly and
+ * without yielding. With a code the reset is sent at once.
  */
 const resetOnClose = (stream: ClientHttp2Stream): void => {
   const close = stream.close.bind(stream);

@@ -44,10 +44,7 @@ export interface WatchOptions extends Selection {
 export type WatchEvent<T extends KubernetesObject> =
   { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T } | { type: 'BOOKMARK'; resourceVersion: string };
 
-/**
- * Asked immediately before each sending of a write, retries and waits for a connection included; an error is what the write rejects
- * with, unsent.
- */
+/** Asked immediately before each sending of a write, retries and waits for a connection included; an error is what the write rejects with, unsent. */
 export type Refusal = () => Error | undefined;
 
 export type PatchType = 'json' | 'merge';

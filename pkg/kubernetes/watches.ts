@@ -60,8 +60,7 @@ const watchesOf =
 export const objects = watchesOf(true);
 
 /**
- * Reconciles for changes alone, and does not wait for the cache: for those whose objects concern many keys, which something else
- * brings at the start.
+ * Reconciles for changes alone, and does not wait for the cache: for those whose objects concern many keys, which something else brings at the start.
  */
 export const changes = watchesOf(false);
 

@@ -95,9 +95,8 @@ const nanoCoresOf = (container: unknown): bigint | undefined => {
 };
 
 /**
- * Sum of all containers, as the HorizontalPodAutoscaler adds them up (pkg/controller/podautoscaler/metrics, getPodMetrics):
- * sidecars are among them, init containers that have ended are not reported, and a Pod of which one container has no CPU
- * has none.
+ * Sum of all containers, as the HorizontalPodAutoscaler adds them up (pkg/controller/podautoscaler/metrics, getPodMetrics): sidecars are among them,
+ * init containers that have ended are not reported, and a Pod of which one container has no CPU has none.
  */
 const coresOfContainers = (containers: unknown): number | undefined => {
   if (!Array.isArray(containers) || containers.length === 0) return undefined;

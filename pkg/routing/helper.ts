@@ -44,9 +44,8 @@ const refused = (field: string): EtcdSettingsResult => ({
 });
 
 /**
- * Turns the settings of a Service into those of an Etcd. A value that the CRD's enum lacks becomes the next best one
- * (PreferSameZone becomes PreferClose). Without the field, or without the maps where there is no field to write, nothing
- * would have an effect: refused.
+ * Turns the settings of a Service into those of an Etcd. A value that the CRD's enum lacks becomes the next best one (PreferSameZone becomes
+ * PreferClose). Without the field, or without the maps where there is no field to write, nothing would have an effect: refused.
  */
 export const etcdSettings = (
   settings: RoutingSettings,

@@ -29,10 +29,9 @@ const droppedValue = (slot: Slot, record: SettingsLike, old: SettingsLike, next:
 };
 
 /**
- * A merge patch that restores the values which the stored object holds and `applied` (on the new object, else on the
- * stored one) names; undefined where none is missing. It never sets a value that was not stored, so it cannot make the
- * owner's write invalid. A dropped `applied` comes back too, or the next write would drop everything for good. From an
- * `applied` that is not in its one form nothing follows.
+ * A merge patch that restores the values which the stored object holds and `applied` (on the new object, else on the stored one) names; undefined
+ * where none is missing. It never sets a value that was not stored, so it cannot make the owner's write invalid. A dropped `applied` comes back too,
+ * or the next write would drop everything for good. From an `applied` that is not in its one form nothing follows.
  */
 export const keepSettings = (
   object: ServiceLike,

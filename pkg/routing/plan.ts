@@ -148,10 +148,7 @@ export const withOldProxies = (settings: RoutingSettings): RoutingSettings => {
 export interface PlanOptions {
   /** The Service as the server holds it; `applied` is read from its own metadata.annotations. Never mutated. */
   readonly object: ServiceLike;
-  /**
-   * What the Service should have; undefined reverts what `applied` records, and only where the recorded value is still
-   * there.
-   */
+  /** What the Service should have; undefined reverts what `applied` records, and only where the recorded value is still there. */
   readonly want: RoutingSettings | undefined;
   /**
    * Some Node's kubelet (stand-in for its kube-proxy) is 1.30 or older, so Services need an annotation beside the field

@@ -229,9 +229,8 @@ const isSlot = (decided: SlotDecision, { section, key }: { section: string; key:
   decided.slot.section === section && decided.slot.section !== 'trafficDistribution' && decided.slot.key === key;
 
 /**
- * From 1.27 the API server rejects a Service whose two topology annotations differ. Where this plan would write one next to
- * a different other one, it gives way: mode is not set beside another writer's deprecated annotation, and what was removed is put
- * back only as far as both agree.
+ * From 1.27 the API server rejects a Service whose two topology annotations differ. Where this plan would write one next to a different other one, it
+ * gives way: mode is not set beside another writer's deprecated annotation, and what was removed is put back only as far as both agree.
  */
 export const resolveModeClash = (decisions: readonly SlotDecision[]): readonly SlotDecision[] => {
   const hints = decisions.find((decided) => isSlot(decided, HINTS_SLOT));

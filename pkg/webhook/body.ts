@@ -136,10 +136,7 @@ export const createTurns = (
   };
 };
 
-/**
- * The API server accepts objects of up to 3 MiB; a review holds two of them and an envelope. controller-runtime derives
- * the same limit.
- */
+/** The API server accepts objects of up to 3 MiB; a review holds two of them and an envelope. controller-runtime derives the same limit. */
 export const MAX_BODY_BYTES = 7 * 1024 * 1024;
 /** Values and keys: five times those of a review of 1,000 endpoints. Each becomes 90 bytes at most, which is 27 MB in all. */
 export const MAX_BODY_ITEMS = 300_000;

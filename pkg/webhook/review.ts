@@ -6,8 +6,7 @@ import type { KubernetesVersion } from '../routing/types.ts';
 import type { createEvacuationWatch } from './evacuation-watch.ts';
 
 /**
- * What a handler says to a request. There is no way to refuse one: `allowed: false` rejects the write even where the
- * webhook's failures are ignored.
+ * What a handler says to a request. There is no way to refuse one: `allowed: false` rejects the write even where the webhook's failures are ignored.
  */
 export type AdmissionDecision =
   | { readonly kind: 'unchanged' }

@@ -168,9 +168,8 @@ interface Source {
 }
 
 /**
- * Parses YAML (or JSON) text of one configuration kind, fills defaults and validates it.
- * `file` is only used in messages. Throws `ConfigError` with every problem found: file, line, column, field path and,
- * where a field takes one of a list, the allowed values. Reads nothing from disk.
+ * Parses YAML (or JSON) text of one configuration kind, fills defaults and validates it. `file` is only used in messages. Throws `ConfigError` with
+ * every problem found: file, line, column, field path and, where a field takes one of a list, the allowed values. Reads nothing from disk.
  */
 export const loadConfiguration = <T>(kind: ConfigKind<T>, text: string, file: string): T => {
   const source = parse(text, file);

@@ -141,8 +141,7 @@ const isOld = ({ status }: Node): boolean =>
   orElse(() => proxyNeedsAnnotation(status?.nodeInfo?.kubeletVersion), false);
 
 /**
- * Whether some Node's kubelet, the stand-in for its proxy, wants the annotation; undefined where no Node is known. Unreadable
- * versions say nothing.
+ * Whether some Node's kubelet, the stand-in for its proxy, wants the annotation; undefined where no Node is known. Unreadable versions say nothing.
  */
 export const hasOldKubelet = ({ nodes }: Pick<SettingsCaches, 'nodes'>): boolean | undefined => {
   const known = nodes.list();

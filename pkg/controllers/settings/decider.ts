@@ -79,9 +79,8 @@ const freshest = (clusters: readonly Cluster[]): Cluster | undefined => {
 };
 
 /**
- * Ready or not: a zone whose Nodes fail, or that is not heard of for a moment, is no reason to rewrite all Services twice. Proxies
- * fall back by themselves. Undefined where no Node is known: refused, not served or an empty list; a cluster whose Services are
- * used has Nodes.
+ * Ready or not: a zone whose Nodes fail, or that is not heard of for a moment, is no reason to rewrite all Services twice. Proxies fall back by
+ * themselves. Undefined where no Node is known: refused, not served or an empty list; a cluster whose Services are used has Nodes.
  */
 const clusterZones = ({ nodes }: Pick<SettingsCaches, 'nodes'>): string[] | undefined => {
   const known = nodes.list();

@@ -39,10 +39,7 @@ export interface RouterObject {
 /** Stable name of a data plane. */
 export type RouterName = PlaneName | 'kube-proxy' | 'kube-proxy-windows' | 'linkerd' | 'unknown';
 
-/**
- * `seen`: objects show it, or its documentation says so of what they show; `assumed`: nothing says otherwise; `unknown`:
- * nothing can be said.
- */
+/** `seen`: objects show it, or its documentation says so of what they show; `assumed`: nothing says otherwise; `unknown`: nothing can be said. */
 export type Certainty = 'seen' | 'assumed' | 'unknown';
 
 /** One field of one object, or of the command line, that the answer rests on. */

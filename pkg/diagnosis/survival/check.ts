@@ -118,9 +118,8 @@ const writesOf = (snapshot: ClusterSnapshot, report: SurvivalReport, zone: strin
     /** To all proxies together; kube-proxy reads protobuf, which is smaller. */
     fanOutBytes: bytes * proxies,
     /**
-     * The EndpointSlice controller answers each write of another author with one PUT a second later, which changes nothing and so
-     * reaches no watch (pkg/controller/endpointslice of kubernetes/kubernetes; seen on 1.36.3). For so many seconds its other work,
-     * new Pods among it, waits its turn.
+     * The EndpointSlice controller answers each write of another author with one PUT a second later, which changes nothing and so reaches no watch
+     * (pkg/controller/endpointslice of kubernetes/kubernetes; seen on 1.36.3). For so many seconds its other work, new Pods among it, waits its turn.
      */
     echo: { puts, requestsPerSecond, seconds: puts / requestsPerSecond },
   };

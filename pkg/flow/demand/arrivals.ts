@@ -1,6 +1,5 @@
 // Demand that is counted in connections (or megabytes) a second instead of cores: how it is smoothed, and what one of them costs,
-// learned from the CPU of the endpoints that they arrived at.
-// And who serves which zone's clients under hints, by kube-proxy's rules.
+// learned from the CPU of the endpoints that they arrived at. And who serves which zone's clients under hints, by kube-proxy's rules.
 import { type Demand, type FlowEndpoint, type PlannedEndpoint, amountOf } from '../types.ts';
 
 /** What came between two readings, a second. */
