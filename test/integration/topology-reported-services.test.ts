@@ -85,6 +85,17 @@ const NODE_CLASS = {
   metadata: { name: 'default' },
   status: { subnets: ['a', 'b', 'c'].map((zone) => ({ id: `subnet-${zone}`, zone })) },
 };
+const STORES = {
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { namespace: 'shop', name: 'stores' },
+  spec: {
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: { containers: [{ name: 'a', image: 'a:1', args: ['store', '--grpc-address=0.0.0.0:8080'] }] },
+    },
+  },
+};
 const CALLER = { labels: { app: 'front' } };
 const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
 const frontOf = (called: string, image = 'front:1') => [
@@ -523,6 +534,14 @@ const ROWS: readonly Row[] = [
     /each key is on one member, .*# no second Service/,
   ],
   [
+    'https://github.com/opendatahub-io/kserve/issues/534',
+    { version: '1.30.7', spec: { clusterIP: 'None' } },
+    'NotWanted',
+    'Headless',
+    /no share can be predicted \(headless/,
+    /Nothing maps its port 80 to that of the Pods \(8080\)/,
+  ],
+  [
     'https://github.com/bitnami/charts/pull/32443',
     { version: '1.31.2', service: HELM, spec: { ...CLOSE, clusterIP: 'None', publishNotReadyAddresses: true } },
     'Ineffective',
@@ -870,6 +889,14 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: 33 %/,
     /before kube-proxy.*serviceTopology=true/,
     /sessionAffinity/,
+  ],
+  [
+    'https://github.com/thanos-io/thanos/issues/4734',
+    { version: '1.33.2', spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'], extra: [STORES] },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    /let clients balance over a headless Service/,
   ],
   [
     'https://github.com/traefik/traefik/issues/10303',

@@ -6,12 +6,12 @@ import { computeTypeOf } from '../routers/nodes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
-import { CONTROLLERS, KEEPS, SERVICE_MARKS, SOCKETS, ofNodePorts } from './kinds.ts';
+import { CONTROLLERS, KEEPS, SOCKETS, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
-import { isCrossZone, isUpstream, leaves, ofCache, underLocal } from './settings.ts';
+import { byMarks, isUpstream, leaves, ofCache, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -180,19 +180,6 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 
-const byMarks = (service: Service, name: string, steering: string): Found[] =>
-  SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
-    const { annotations = {}, labels = {} } = service.metadata ?? {};
-    const value = annotations[key] ?? labels[key] ?? service.spec?.selector?.[key];
-    if (value === undefined || !pattern.test(value)) return [];
-    if (marked === 'openfaas' && steering.includes('direct_functions')) return [];
-    const client = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
-    const field = annotations[key] === undefined ? `metadata.labels[${key}]` : `metadata.annotations[${key}]`;
-    const { unless }: Client = CLIENTS[client];
-    if (unless?.[1].test(annotations[unless[0]] ?? '') === true) return [];
-    return [{ client, evidence: { object: `Service ${name}`, field, value }, own: ifKept(client, annotations) }];
-  });
-
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
   // kubespray's has another name.
   const isIt = ({ image }: { readonly image: string }) =>
@@ -274,7 +261,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   const isDns = isOther || key === 'kube-system/kube-dns';
   const found: Found[] = [
     ...byEntries(service, key, index),
-    ...byMarks(service, key, index.steering),
+    ...byMarks(service, `Service ${key}`, index.steering),
     ...(isDns ? [...byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.

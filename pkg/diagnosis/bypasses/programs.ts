@@ -13,6 +13,8 @@ const BY_LEADER =
 const BY_ROLES = 'its Pods find those of its other roles without Services, and connect to those of all zones';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, in all zones: `-storageNode` names each';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
+const BY_SHARDS =
+  'clients that sniff connect to Pods, and the Pod that is reached asks those with the shards, in all zones';
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
 const BY_NAMES = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
@@ -99,7 +101,7 @@ export const MEMBERS: readonly (readonly [
   // bitnami/charts#5201
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
   [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
-  [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP'],
+  [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP', true, BY_SHARDS],
   [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
 ];
 

@@ -11,7 +11,8 @@ import { isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
 import type { EntryObject } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
-import { askOf } from './members.ts';
+import { SERVICE_MARKS } from './kinds.ts';
+import { type Found, askOf } from './members.ts';
 import type { Client } from './types.ts';
 
 /** An alternative that versions without the field do not have. */
@@ -258,3 +259,19 @@ export const ofCache = (upstream: Service | undefined, version: KubernetesVersio
   const set = isEnabled('ServiceTrafficDistribution', version) ? `patch ${of} -p '${field}'` : `annotate ${of} ${auto}`;
   return { setting: `\`kubectl -n kube-system ${set}\`` };
 };
+
+/** By annotations, labels and the selector of the Service. */
+export const byMarks = (service: Service, object: string, steering: string): Found[] =>
+  SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
+    const { annotations = {}, labels = {} } = service.metadata ?? {};
+    const places = Object.entries({ annotations, labels, selector: service.spec?.selector ?? {} });
+    const [place, { [key]: value = '' }] = places.find(([, own]) => own[key] !== undefined) ?? ['', {}];
+    const client = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
+    const { unless }: Client = CLIENTS[client];
+    const isOff =
+      unless?.[1].test(annotations[unless[0]] ?? '') ??
+      (client === 'openfaas' && steering.includes('direct_functions'));
+    if (!pattern.test(value) || isOff) return [];
+    const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
+    return [{ client, evidence: { object, field, value }, own: ifKept(client, annotations) }];
+  });

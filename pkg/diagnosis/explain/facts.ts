@@ -1,6 +1,6 @@
 // Works out once what causes of one Service are looked for in.
 import { isEndpointReady } from '../../apis/core.ts';
-import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import type { Endpoint, EndpointSlice, Node, Service, ServicePort } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
 import { byText, defined, nameOf, sumBy } from '../../apis/values.ts';
 import { LABEL_GARDENER_ROLE, NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
@@ -308,3 +308,7 @@ export const meanInZoneShare = ({ traffics, noZones, routes, bypasses }: Facts):
   if (arriving.length === 0 || noZones.length > 0 || !placed || bypasses.some(isAbroad)) return null;
   return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
 };
+
+/** Where its Pods listen, by the name that a port has in slices too. */
+export const portOfPods = ({ slices }: Pick<Facts, 'slices'>, { name = '', port }: ServicePort): number =>
+  slices.flatMap(({ ports }) => ports ?? []).find((each) => (each.name ?? '') === name)?.port ?? port;

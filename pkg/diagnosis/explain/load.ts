@@ -8,7 +8,7 @@ import { TRAEFIK } from '../bypasses/clients.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import { isOnEveryNode } from './ask.ts';
-import type { Facts } from './facts.ts';
+import { type Facts, portOfPods } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { waitingFor, workloadTitle, zoneConstraint } from './scheduler.ts';
@@ -124,6 +124,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // ClickHouse/ClickHouse#29617
   'Name each member by its Pod in the configuration of clients, which then choose: ClickHouse from 24.7 on by `prefer_local_availability_zone` in its section `zookeeper`. What is written goes on to the member that leads.':
     /^(?:zk|zookeeper|2181)$/,
+  // coredns/coredns#6754, #6803, #8376
+  'Limit queries for each connection: `maxtcpqueries 128` in `timeouts` of CoreDNS (releases after July 2026). Before, from 1.10.1 on, `prefer_udp` in place of `force_tcp` in the Corefile of the caches.':
+    /^kube-system\/(?:kube-dns|node-?local-?dns\S*)-upstream$/,
   // VictoriaMetrics/VictoriaMetrics#6772
   'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
     /^clusternative$/,
@@ -149,8 +152,11 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     ({ settings }) => settings['mode'] === 'ipvs' && /^(?:sh|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
   );
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
+  const grpc = new Set(facts.workloads.flatMap((each) => each.grpc ?? []));
   const [reused] = ports.flatMap((own) => {
-    const texts = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, name];
+    if (own.protocol === 'UDP') return [];
+    const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
+    const texts = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, name, isGrpc ? 'grpc' : ''];
     const found = Object.entries(KEPT).filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy]) => ({ own, remedy }));
   });

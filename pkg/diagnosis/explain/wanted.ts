@@ -14,7 +14,15 @@ import { editDistance, hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { askingNote, presentAnnotation, settingsFor } from './ask.ts';
-import { type Facts, type FamilyFacts, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
+import {
+  type Facts,
+  type FamilyFacts,
+  PLACEHOLDER,
+  UNDRAIN,
+  drainedText,
+  isAnsweredOnNodes,
+  portOfPods,
+} from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { type Taint, taintText, waitingCauses, waitingFor, workloadTitle } from './scheduler.ts';
@@ -153,8 +161,15 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const causes: Cause[] = [];
   const ofProgram = facts.bypasses.find((each) => 'known' in each);
   const usual = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
-  const members = ofProgram ? `No setting of it makes zones count; what its program has: ${ofProgram.setting}.` : usual;
-  if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', `Service ${name} has clusterIP None.`, members));
+  const has = ofProgram?.setting.startsWith('none') ? ', and of its program' : '; what its program has:';
+  const members = ofProgram ? `No setting of it makes zones count${has} ${ofProgram.setting}.` : usual;
+  // opendatahub-io/kserve#534
+  const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port);
+  const unmapped = apart
+    ? ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`
+    : '';
+  const none = `Service ${name} has clusterIP None.${unmapped}`;
+  if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', none, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   // kubernetes/website#42748
   const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1)));

@@ -41,6 +41,10 @@ const registryIn = (texts: readonly Text[]): string | undefined => {
 /** Labels, as `app=web,tier=db`. */
 const LABELS = /^(?:[\w./-]+=[\w.-]+(?:,|$))+$/;
 
+/** Where it listens for gRPC: no host, or any address. */
+const GRPC_NAME = /^-*(?:(?:server|listen|app|service)[._-])?grpc/i;
+const GRPC_PORT = /^(?:-*[\w.-]+=)?(?:[\d.]*:|\[::\]:)?(\d{2,5})$/;
+
 /** What variables and arguments name: hosts that may be Services, where it registers itself, and labels of Pods that it looks for. */
 export const namesIn = (podSpec: Fields) => {
   const texts = listIn(podSpec, 'containers').flatMap((container) => [
@@ -55,8 +59,11 @@ export const namesIn = (podSpec: Fields) => {
   const calls = hostsIn(texts);
   const asked = texts.filter(({ name }) => /selector/i.test(name)).map(({ value }) => value.replace(/^-+[\w.-]+=/, ''));
   const selectors = asked.filter((value) => LABELS.test(value));
+  const grpc = texts
+    .filter(({ name }) => GRPC_NAME.test(name))
+    .flatMap(({ value }) => GRPC_PORT.exec(value)?.[1] ?? []);
   const some = <T>(items: readonly T[]) => (items.length === 0 ? undefined : items);
-  return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors) };
+  return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors), grpc: some(grpc) };
 };
 
 export const configMapsIn = (podSpec: Fields): string[] => {
