@@ -92,6 +92,16 @@ const around = (client: string): RegExp =>
 
 const maybeAround = (client: string): RegExp => new RegExp(`^✓ through .*; ${client} \\(.*may go around it$`);
 
+/** The Service of an Ingress or Gateway of Cilium. */
+const OF_ENVOY = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { namespace: 'shop', name: 'web-gw', labels: { 'kubernetes.io/service-name': 'web' } },
+  addressType: 'IPv4',
+  ports: [{ port: 9999 }],
+  endpoints: [{ addresses: ['192.192.192.192'], conditions: { ready: true } }],
+};
+
 const ROWS: readonly Row[] = [
   // Data planes and their versions.
   [
@@ -470,21 +480,26 @@ const ROWS: readonly Row[] = [
       spec: { ...CLOSE, selector: undefined },
       endpoints: [],
       plane: cilium('1.18.5', { 'enable-service-topology': 'true' }),
-      extra: [
-        {
-          apiVersion: 'discovery.k8s.io/v1',
-          kind: 'EndpointSlice',
-          metadata: { namespace: 'shop', name: 'web-gw', labels: { 'kubernetes.io/service-name': 'web' } },
-          addressType: 'IPv4',
-          ports: [{ port: 9999 }],
-          endpoints: [{ addresses: ['192.192.192.192'], conditions: { ready: true } }],
-        },
-      ],
+      extra: [OF_ENVOY],
     },
     'Ineffective',
     'NoSelector',
     /^✗ ineffective: no share can be predicted \(no endpoint has a zone\)$/,
     /stands for Cilium's Envoy on the Node that traffic enters/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/33547',
+    {
+      annotations: { [`${AWS}-type`]: 'nlb' },
+      spec: { ...LOCAL, selector: undefined },
+      endpoints: [],
+      plane: cilium('1.16.1'),
+      extra: [OF_ENVOY],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /stands for Cilium's Envoy on no Node: each fails the health check of a load balancer/,
+    /ingressController\.service\.externalTrafficPolicy/,
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/913',

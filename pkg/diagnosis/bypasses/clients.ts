@@ -179,7 +179,7 @@ export const CLIENTS = clients({
   'openshift-router': { source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template' },
   clusterset: {
     decides:
-      'clients that use its name in clusterset.local go where the implementation of the Multi-Cluster Services API sends them, also to other clusters, by its own rule for zones; Submariner answers with this cluster IP while an endpoint here is ready',
+      'clients that use its name in clusterset.local go where the implementation of the Multi-Cluster Services API sends them, also to other clusters, by its own rule for zones: Cilium to all of them, in newer releases by trafficDistribution (cilium/cilium#43233); Submariner answers with this cluster IP while an endpoint here is ready',
     unsure: true,
     source: 'submariner-io/lighthouse#366, #1711, #1989',
   },

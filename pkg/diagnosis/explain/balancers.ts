@@ -62,6 +62,7 @@ const BY_SELECTORS =
   'announce where `nodeSelectors` of an L2Advertisement for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const ELECTION = 'svc_election';
+const ANY_OF_SET = 'of its DaemonSet may announce (it prefers none: kube-vip/kube-vip#814, open)';
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
 // metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
@@ -157,7 +158,7 @@ const FAMILIES: readonly Family[] = [
     // kube-vip.io/docs/usage/kubernetes-services; kube-vip#201, #431
     shown: /^kube-vip\.io\//,
     daemonSet: /^kube-vip/,
-    ...eitherWay('kube-vip', 'ARP', ['vip_arp', 'bgp_enable'], undefined, { blind: NO_ELECTION }),
+    ...eitherWay('kube-vip', 'ARP', ['vip_arp', 'bgp_enable'], ANY_OF_SET, { blind: NO_ELECTION }),
   },
   {
     // openelb/openelb pkg/constant/constants.go

@@ -23,16 +23,29 @@ const nodesByAnnotation = ({ metadata }: Service) =>
     .flatMap(([key, text]) => (NODES_OF_BALANCER.test(key) ? withLabels(text) : []))
     .map((own) => ({ nodes: [own] }));
 
-// cloudnativelabs/kube-router#455, #1612
-const DEAF = 'before 2.1.0 kube-router answers no healthCheckNodePort, so a load balancer that asks takes no Node';
-const DEAF_REMEDY = 'Update kube-router to 2.1.0 or newer, or set `externalTrafficPolicy: Cluster`.';
-const isDeaf = ({ index }: Facts, node: Node): boolean => {
-  const { router, version } = index.routers.of(node);
-  return router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? '');
-};
-
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
+
+const OF_ENVOY = {
+  why: "its endpoint stands for Cilium's Envoy on no Node",
+  remedy:
+    'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.',
+};
+
+/** Under the policy Local, why none of what enters is taken; whether its load balancer asks for health. */
+const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: boolean, silentIn?: RegExp) => {
+  const isDeaf = (node: Node): boolean => {
+    const { router, version } = index.routers.of(node);
+    return router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? '');
+  };
+  const isEnvoy = endpoints[0]?.address === PLACEHOLDER;
+  if (isEnvoy && silentIn !== undefined) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: none announces it` };
+  // cilium/cilium#33547 (open); cloudnativelabs/kube-router#455, #1612
+  if (isEnvoy && asks) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: each fails the health check of a load balancer` };
+  if (!asks || !takers.some(isDeaf)) return undefined;
+  const why = 'before 2.1.0 kube-router answers no healthCheckNodePort: each Node fails the check of a load balancer';
+  return { why, remedy: 'Update kube-router to 2.1.0 or newer, or set `externalTrafficPolicy: Cluster`.' };
+};
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts) => {
@@ -78,16 +91,14 @@ export const entryOf = (facts: Facts) => {
     if (isBlind)
       local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
-    const isUnheard = isLocal && kind.announced === undefined && !blind && takers.some((node) => isDeaf(facts, node));
-    if (isUnheard) local = `; ${DEAF}`;
-    const isSilent = isLocal && silentIn !== undefined && endpoints[0]?.address === PLACEHOLDER;
-    if (isSilent) local = SILENT;
+    const failure = isLocal ? failureOf(facts, takers, kind.announced === undefined && !blind, silentIn) : undefined;
+    if (failure) local = `; ${failure.why}`;
     if (isClosed) local = '; no Node may take it, so it fails';
     const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
-    const found = { ...kind, policy, enters, takers, isMarked, isSilent, isStranded: isStranded || isClosed };
-    return { ...found, isUnheard, ...(isBlind && { blind }) };
+    const found = { ...kind, policy, enters, takers, isMarked, failure, isStranded: isStranded || isClosed };
+    return { ...found, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
   // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.
@@ -103,9 +114,6 @@ const STRANDED_REMEDY = `${LET_REMEDY} Or run its Pods on Nodes that may take it
 // siderolabs/talos#9960
 const MARKED_REMEDY =
   'Take the label off Nodes that are to take it; that of Talos is written back, unless it leaves `machine.nodeLabels` of the machine configuration (`$patch: delete`).';
-const SILENT = "; its endpoint stands for Cilium's Envoy on no Node: none announces it";
-const ENVOY_REMEDY =
-  'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.';
 const LEFT_OUT =
   'As the policy intends: the load balancer leaves these Nodes out. Run a Pod in every zone where each of them is to take traffic.';
 
@@ -140,15 +148,15 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { name, endpoints } = facts;
   const entry = entryOf(facts);
   if (entry === undefined || endpoints.length === 0) return [];
-  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, isSilent, isUnheard } = entry;
+  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const asked = `Service ${name} has externalTrafficPolicy ${policy}`;
   const fails = (evidence: string, remedy: string): Cause[] => [
     cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy),
   ];
-  if (isUnheard) return fails(`: ${DEAF}.`, DEAF_REMEDY);
-  if (endpoints[0]?.address === PLACEHOLDER) return isSilent ? fails(`${SILENT}.`, ENVOY_REMEDY) : [];
+  if (failure) return fails(`; ${failure.why}.`, failure.remedy);
+  if (endpoints[0]?.address === PLACEHOLDER) return [];
   const hosts = [...new Set(endpoints.map(({ nodeName }) => nodeName))];
   if (isMarked) {
     const evidence = `, and all Nodes have the label \`${EXCLUDED}\`, with which none may take its traffic from outside.`;
