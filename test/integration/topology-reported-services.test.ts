@@ -1294,6 +1294,37 @@ const ROWS: readonly Row[] = [
     /Volumes keep the Pods in their zones/,
   ],
   [
+    'https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'a:a'],
+      pods: {
+        topologySpreadConstraints: [],
+        affinity: {
+          podAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              { topologyKey: 'topology.kubernetes.io/zone', labelSelector: { matchLabels: { app: 'cache' } } },
+            ],
+          },
+        },
+      },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /keeps it where Pods with app=cache are\. → Take the term out of its podAffinity\./,
+    /kubectl (?:patch|scale|rollout)/,
+  ],
+  [
+    'https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes',
+    { spec: CLOSE, endpoints: ['a:a'], pods: { volumes: [{ persistentVolumeClaim: { claimName: 'web' } }] } },
+    'Ineffective',
+    'SingleEndpoint',
+    /^✗ ineffective: 33 %/,
+    /→ Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too\./,
+    /Run more replicas|kubectl (?:patch|scale|rollout)/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/121284',
     {
       version: '1.31.5',

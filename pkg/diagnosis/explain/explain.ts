@@ -7,9 +7,9 @@ import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
 import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
-import { chosenBy, inOneZone, prerequisiteCauses, spreadCauses, spreadText } from './spread.ts';
+import { chosenBy, inOneZone, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
-import { balanceCauses, blindCauses, stickyCauses } from './load.ts';
+import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
 import {

@@ -213,3 +213,16 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const stage = isFew && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${reused.remedy}`)];
 };
+
+/** What a Service needs beside hints, named where it is missing. */
+export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
+  const { snapshot, workloads, autoscalers } = facts;
+  const scaled = workloads.filter(({ replicas }) => replicas > 0);
+  const isFixed = wanted && snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
+  const off = itemsOf(snapshot.autoscalers).filter(
+    (item) => item.off && scaled.some(({ name }) => name === item.targetName),
+  );
+  const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
+  const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
+  return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];
+};

@@ -14,15 +14,10 @@ const ASK_FOR_ZONES =
 const poolOf = ({ metadata: { labels = {} } = {} }: Node): string =>
   labels['karpenter.sh/nodepool'] ?? labels['karpenter.sh/provisioner-name'] ?? '';
 
-/** Pools that made the Nodes of its Pods; empty: Karpenter made none of them. */
-export const poolsOfPods = ({ endpoints, nodes }: Facts): readonly string[] => {
-  const hosts = nodes.filter((node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
-  return [...new Set(hosts.map(poolOf))].filter((name) => name !== '');
-};
-
 /** For zones without its Pods; undefined where Karpenter made no Node of them. */
 export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonly string[]): string | undefined => {
-  const names = poolsOfPods(facts);
+  const hosts = facts.nodes.filter((node) => facts.endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
+  const names = [...new Set(hosts.map(poolOf))].filter((name) => name !== '');
   if (names.length === 0) return undefined;
   const objects = itemsOf(facts.snapshot.routers);
   /** With the zones that requirements name, and those of subnets of the node class; undefined: all, or not seen. */

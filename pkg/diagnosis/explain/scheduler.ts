@@ -30,6 +30,8 @@ export const prefersApart = ({ zoneAntiAffinity, apart = [] }: Workload): boolea
 
 /** Its own podAffinity, unless a hard constraint counts for more. */
 export const drawnText = (workload: Workload): string => {
+  if (workload.follows !== undefined)
+    return `The podAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} keeps it where Pods with ${workload.follows} are.`;
   const isOutdone = workload.drawn === 'prefers' && zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
   return workload.drawn === undefined || isOutdone
     ? ''
@@ -75,20 +77,6 @@ const countedInVain = ({ snapshot, workloads }: Facts): string[] =>
     );
   });
 
-const HONOR_TAINTS =
-  'Set `nodeTaintsPolicy: Honor` in that constraint (Kubernetes 1.26 and newer), give the Pods a toleration, or a node affinity that leaves the zone out.';
-
-// kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146
-const GO_TO_VOLUME =
-  'See where its volume lies (node affinity in `kubectl get pv -o yaml`) and have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Without need of the data delete its claim with the Pod: `volumeBindingMode: WaitForFirstConsumer` in the StorageClass makes the new volume where the Pod is placed.';
-
-// kubernetes/kubernetes#116891
-const TAKE_AWAY_FIRST =
-  'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.';
-
-// cozystack/cozystack#3358
-const LABEL_OR_LOOSEN = 'Label the Nodes, or set `whenUnsatisfiable: ScheduleAnyway` in that constraint.';
-
 /** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
 export const waitingFor = (facts: Facts) => {
   const pending = facts.pods.filter(({ nodeName }) => nodeName === '');
@@ -104,13 +92,19 @@ export const waitingFor = (facts: Facts) => {
   const said = pending.flatMap(({ unplaced = [] }) => unplaced);
   const rolling = facts.workloads.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
+    // cozystack/cozystack#3358
     [
       'spread',
       missing.length > 0 &&
         `its DoNotSchedule constraint counts by ${listed(missing.map(({ topologyKey }) => topologyKey))}, a label that no Node has`,
-      LABEL_OR_LOOSEN,
+      'Label the Nodes, or set `whenUnsatisfiable: ScheduleAnyway` in that constraint.',
     ],
-    ['anti-affinity', rolling && 'its podAntiAffinity counts Pods of the older roll-out too', TAKE_AWAY_FIRST],
+    // kubernetes/kubernetes#116891
+    [
+      'anti-affinity',
+      rolling && 'its podAntiAffinity counts Pods of the older roll-out too',
+      'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.',
+    ],
     [
       'spread',
       wanted > Math.max(zones, 1) && `minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`,
@@ -122,7 +116,7 @@ export const waitingFor = (facts: Facts) => {
     [
       'spread',
       vain.length > 0 && `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away`,
-      HONOR_TAINTS,
+      'Set `nodeTaintsPolicy: Honor` in that constraint (Kubernetes 1.26 and newer), give the Pods a toleration, or a node affinity that leaves the zone out.',
     ],
     // kubernetes/kubernetes#109364
     ...facts.workloads.map((workload) => {
@@ -130,11 +124,12 @@ export const waitingFor = (facts: Facts) => {
       const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
       return ['spread', missing.length === 0 && hard.length > 1 && text] as const;
     }),
+    // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146
     [
       'volume',
       facts.workloads.some(({ volumes }) => volumes === true) &&
         'its volume may hold it to a zone without room, or where a constraint lets none in',
-      GO_TO_VOLUME,
+      'See where its volume lies (node affinity in `kubectl get pv -o yaml`) and have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Without need of the data delete its claim with the Pod: `volumeBindingMode: WaitForFirstConsumer` in the StorageClass makes the new volume where the Pod is placed.',
     ],
   ];
   // Where the scheduler says what it has against Nodes, nothing else holds the Pod.
@@ -200,8 +195,9 @@ export const placements = (workload: Workload, facts: Facts, staying: Zones): re
   const hard = hardSpread(workload);
   const apart = workload.apart ?? [];
   const keys = [...hard.map(({ topologyKey }) => topologyKey), ...apart];
-  if (workload.drawn === 'requires' || keys.some((key) => key !== LABEL_ZONE && key !== LABEL_HOSTNAME))
-    return undefined;
+  const isShared = workload.kind === 'Deployment' && workload.volumes === true;
+  const isTied = isShared || workload.drawn === 'requires' || workload.follows !== undefined;
+  if (isTied || keys.some((key) => key !== LABEL_ZONE && key !== LABEL_HOSTNAME)) return undefined;
   const zonal = hard.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
   const room = roomByZone(workload, facts, keys.includes(LABEL_HOSTNAME));
   // Nodes without the label are left out by a constraint on it, and without one a Pod there has no zone.

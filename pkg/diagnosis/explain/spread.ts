@@ -53,7 +53,13 @@ export const spreadText = (facts: Facts): string => {
   return [...found, ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
 };
 
-/** Zones that are empty because every Node there keeps these Pods away, and whether labels do; undefined: none is. */
+const UNSELECTED_REMEDY =
+  'Give these zones Nodes with those labels (a node pool in each), or ask for labels that Nodes of all zones have, then restart the workload: a topologySpreadConstraint counts only zones of Nodes that a nodeSelector or node affinity allows.';
+
+const CORDONED_REMEDY =
+  'Uncordon a Node there, or add one: Pods that run elsewhere stay until they are placed anew (restart the workload).';
+
+/** Zones that are empty because every Node there keeps these Pods away, and what would help against more than taints; undefined: none is. */
 const barred = ({ index }: Facts, workload: Workload, zones: readonly string[]) => {
   const terms = { nodes: isPinned(workload, zones) ? [] : (workload.nodeTerms ?? []) };
   const asked = Object.entries(terms.nodes[0]?.matchLabels ?? {}).map(([key, value]) => ` ${key}=${value}`);
@@ -67,8 +73,9 @@ const barred = ({ index }: Facts, workload: Workload, zones: readonly string[]) 
   const reasons = found.map(
     ({ zone, own, first }) => `every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`,
   );
-  const byLabels = found.some(({ first }) => first === unselected);
-  return found.length === 0 ? undefined : { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, byLabels };
+  const byLabels = found.some(({ first }) => first === unselected) ? UNSELECTED_REMEDY : undefined;
+  const remedy = found.every(({ first }) => first === 'cordoned') ? CORDONED_REMEDY : byLabels;
+  return found.length === 0 ? undefined : { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, remedy };
 };
 
 export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
@@ -106,9 +113,6 @@ export const idlePods = ({ pods, slices, endpoints, index: { zoneOf } }: Facts, 
   return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}.`, remedy, everywhere };
 };
 
-const UNSELECTED_REMEDY =
-  'Give these zones Nodes with those labels (a node pool in each), or ask for labels that Nodes of all zones have, then restart the workload: a topologySpreadConstraint counts only zones of Nodes that a nodeSelector or node affinity allows.';
-
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
 
@@ -127,6 +131,9 @@ const EVENED_OUT =
 const VOLUMES_REMEDY =
   'Volumes keep the Pods in their zones, and no constraint moves them: one with `DoNotSchedule` leaves them pending when they restart. Only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
 
+const SHARED_REMEDY =
+  'Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too. Else clients there cross, or have to run beside it.';
+
 const HARDER_REMEDY =
   'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
 
@@ -139,8 +146,14 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, true);
   const bars = barred(facts, workload, zones);
   const held = volumes === true ? VOLUMES_REMEDY : undefined;
-  const taken = bars?.byLabels === true ? UNSELECTED_REMEDY : (held ?? BARRED_REMEDY);
-  if (bars !== undefined) return say(bars.text, karpenterRemedy(facts, workload, zones) ?? taken, true);
+  if (bars !== undefined)
+    return say(
+      bars.text,
+      bars.remedy === CORDONED_REMEDY
+        ? bars.remedy
+        : (karpenterRemedy(facts, workload, zones) ?? bars.remedy ?? held ?? BARRED_REMEDY),
+      true,
+    );
   if (isPinned(workload, zones))
     return say(`${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`, PINNED_REMEDY);
   const constraint = zoneConstraint(workload);
@@ -257,7 +270,10 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     const others = beside.length === 0 ? '' : ` (${listed(beside)})`;
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
-    const remedy = role === '' ? waitingCauses(facts)[0]?.remedy : `${LEADER_REMEDY}${others}.`;
+    const shared = workloads.some(({ kind, volumes }) => kind === 'Deployment' && volumes === true)
+      ? SHARED_REMEDY
+      : undefined;
+    const remedy = role === '' ? (waitingCauses(facts)[0]?.remedy ?? shared) : `${LEADER_REMEDY}${others}.`;
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${waitingFor(facts).text}`, remedy)];
   }
   if (empty.length === 0) return [];
@@ -306,19 +322,6 @@ export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Caus
     ...(notServing.length > 0 ? [cause('used', 'PublishedNotReady', unready)] : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];
-};
-
-/** What a Service needs beside hints, named where it is missing. */
-export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
-  const { snapshot, workloads, autoscalers } = facts;
-  const scaled = workloads.filter(({ replicas }) => replicas > 0);
-  const isFixed = wanted && snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
-  const off = itemsOf(snapshot.autoscalers).filter(
-    (item) => item.off && scaled.some(({ name }) => name === item.targetName),
-  );
-  const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
-  const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
-  return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];
 };
 
 /** Zones that the slices of the Service are marked to leave, in name order. */

@@ -126,6 +126,16 @@ const ownKeys = (podSpec: Fields, path: string, podLabels: StringMap): string[] 
     .filter(({ labelSelector: own }) => own !== undefined && matchesSelector(selectorOf(own), podLabels))
     .map((term) => textIn(term, 'topologyKey'));
 
+/** Labels of other Pods that required podAffinity keeps it beside, in their zone. */
+const followedBy = (podSpec: Fields, podLabels: StringMap): string =>
+  listIn(podSpec, 'affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution')
+    .filter(
+      ({ topologyKey, labelSelector }) =>
+        topologyKey === LABEL_ZONE && !matchesSelector(selectorOf(labelSelector), podLabels),
+    )
+    .flatMap((term) => Object.entries(stringsIn(term['labelSelector'], 'matchLabels')).map((pair) => pair.join('=')))
+    .join();
+
 const hasVolumes = (object: Fields, podSpec: Fields): boolean =>
   listIn(object, 'spec.volumeClaimTemplates').length > 0 ||
   listIn(podSpec, 'volumes').some((volume) => volume['persistentVolumeClaim'] !== undefined);
@@ -189,6 +199,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       apart: apart.length === 0 ? undefined : apart,
       /** What podAffinity does to bring its Pods together in one zone. */
       drawn: isDrawn('required') ? ('requires' as const) : isDrawn('preferred') ? ('prefers' as const) : undefined,
+      follows: followedBy(podSpec, podLabels) || undefined,
       requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),
       marks: marksIn(object, metadata),
       volumes: ifTrue(hasVolumes(object, podSpec)),
