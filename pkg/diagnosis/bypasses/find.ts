@@ -70,7 +70,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   };
 };
 
-type BypassIndex = ReturnType<typeof bypassIndex>;
+export type BypassIndex = ReturnType<typeof bypassIndex>;
 
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;

@@ -243,17 +243,13 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const [only] = endpoints;
   if (only === undefined || clientZones.length < 2) return [];
   const counts = countBy(endpoints, ({ zone }) => zone);
-  const served = new Set(
-    facts.idealRoutes
-      .filter((route) => route.family === family && route.reason !== 'ZoneNotHinted')
-      // Also where hints are not followed or lend it others, or the router is not known: a zone without endpoint is not served by its own.
-      .filter(({ zone }) => counts.has(zone))
-      .map(({ zone }) => zone),
-  );
+  const served = facts.idealRoutes.filter((route) => route.family === family && route.reason !== 'ZoneNotHinted');
+  // By endpoints of its own: not by what hints lend it, and also where they are not followed, or the router is not known.
+  const lacking = clientZones.filter((zone) => !counts.has(zone) || served.every((route) => route.zone !== zone));
   // A slice that is older than the label of its Node has no zone yet.
   const unzoned = new Set(endpoints.flatMap(({ zone, nodeName }) => (zone === '' ? nodeName : [])));
   const late = new Set(facts.nodes.filter((node) => unzoned.has(nameOf(node))).map(zoneOfNode));
-  const empty = clientZones.filter((zone) => !served.has(zone) && !late.has(zone));
+  const empty = lacking.filter((zone) => !late.has(zone));
   // Where the data plane does not drain them, they serve their zone, and it is not empty.
   const drained = weightless.filter(({ zone }) => empty.includes(zone));
   if (drained.length > 0) {
