@@ -71,7 +71,8 @@ type FieldsFor = Readonly<Partial<Record<About, string>>>;
 /** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
 const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
-  // Kong/charts#1525
+  // haproxytech/helm-charts#352, Kong/charts#1525
+  'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
   kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
   // istio/istio#45175
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },

@@ -406,6 +406,24 @@ const ROWS: readonly Row[] = [
     /headless: its clients choose/,
     /connect to every vmstorage, .* a cluster for each zone, .*# no second Service/,
   ],
+  [
+    'https://github.com/istio/istio/issues/50727',
+    {
+      endpoints: ['a', 'b', 'b', 'c'],
+      extra: [
+        sidecar('istio-proxy', 'istio/proxyv2:1.21.2'),
+        beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy: { outlierDetection: {} } }),
+        beside('autoscaling/v2', 'HorizontalPodAutoscaler', {
+          scaleTargetRef: { kind: 'Deployment', name: 'web' },
+          maxReplicas: 9,
+        }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✓ all clients seen go through istio .* keeps to zones/,
+    /where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean/,
+  ],
   // Load balancers.
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3341',
@@ -1269,6 +1287,20 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('skipper'),
     /has it send to all zones → without that annotation it keeps to its zone/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/12974',
+    {
+      extra: [
+        ingress('nginx'),
+        ingressClass('nginx', 'k8s.io/ingress-nginx'),
+        daemonSet('nginx', 'registry.k8s.io/ingress-nginx/controller:v1.12.1', 'nginx', {
+          args: ['--enable-topology-aware-routing=true'],
+        }),
+      ],
+    },
+    around('ingress-nginx'),
+    /without zones → .*from 1\.13\.0 for exactly PreferClose/,
   ],
   [
     'https://github.com/haproxytech/kubernetes-ingress/issues/675',

@@ -11,7 +11,7 @@ import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
-import { byMarks, isUpstream, leaves, ofCache, underLocal } from './settings.ts';
+import { byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -170,7 +170,8 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service, i
 
 const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
   (index.byService.get(key) ?? []).flatMap(({ entry }, _, ways) => {
-    const client = clientOf(entry, index);
+    const way = clientOf(entry, index);
+    const client = way === 'ingress-nginx/hints' && !readsHints(service, index.images) ? 'ingress-nginx' : way;
     if (client === undefined || passesProxy(client, entry, service, index)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };

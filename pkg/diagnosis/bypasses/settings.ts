@@ -7,7 +7,7 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast, compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { serviceRefOf } from '../models/lookup.ts';
-import { isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
+import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion } from '../routers/kube-proxy.ts';
 import type { EntryObject } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
@@ -30,7 +30,7 @@ const DETECTED = `${KEPT}; before Istio 1.20 only from Pods that a Service selec
 const EVEN =
   'where load is to be even instead, `trafficPolicy.loadBalancer.localityLbSetting.enabled: false` in {rule}, beside `outlierDetection`';
 const OUTLIER = '`outlierDetection` in {rule}';
-const SWITCH = '`localityLbSetting.enabled: true` in {rule}';
+const SWITCH = '`localityLbSetting.enabled: true` beside `outlierDetection` in {rule}';
 
 /** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #31735, #33470, #39477, #48084. */
 const BY_RULE: Readonly<
@@ -182,6 +182,14 @@ export const ifKept = (client: ClientName, ...annotations: readonly (StringMap |
   return isKept
     ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '', keeps: true }
     : {};
+};
+
+/** Whether ingress-nginx takes hints of a Service that asks as this one does: kubernetes/ingress-nginx#9165, #12974. */
+export const readsHints = ({ metadata, spec }: Service, images: readonly string[]): boolean => {
+  const image = images.find((each) => /ingress-nginx\/|nginx-ingress-controller:/.test(each)) ?? '';
+  const { minor = 13 } = imageVersion(image) ?? {};
+  const isMarked = BOTH_ANNOTATIONS.some((key) => metadata?.annotations?.[key] !== undefined);
+  return isMarked ? minor >= 6 : spec?.trafficDistribution === 'PreferClose' && minor >= 13;
 };
 
 /** zalando/skipper#4049 */

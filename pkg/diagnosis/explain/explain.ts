@@ -204,8 +204,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
   const once = said.filter((each) => !again.includes(each));
-  const byMesh = first?.reason === 'NotRequested' && elsewhere(facts)[2] !== undefined;
-  return once.map((each) => (each === first && !byMesh ? { ...each, remedy: TOO_OLD } : each));
+  const isMesh = elsewhere(facts)[2] !== undefined;
+  return once.map((each) => (each === first && !isMesh ? { ...each, remedy: TOO_OLD } : each));
 };
 
 export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>

@@ -13,6 +13,7 @@ import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, waitingFor, workloadTitle } from './scheduler.ts';
 import { chosenBy, hasFew, inOneZone, runsOnFargate } from './spread.ts';
+import { elsewhere } from './wanted.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
 const MATCH_LABEL_KEYS_SINCE = 27;
@@ -121,7 +122,8 @@ export const whyNotSpread: Fix = (facts) =>
   facts.workloads.flatMap((workload) => whyNone(workload, facts) ?? []).map((why) => `# ${why}`);
 
 /** Where most clients are in the zone that has all Pods, spread alone keeps less there as long as nothing asks for zones. */
-const askAndSpread: Fix = (facts) => (spreadOut(facts)?.length === 0 ? [] : both(ask, spreadOut)(facts));
+const askAndSpread: Fix = (facts) =>
+  spreadOut(facts)?.length === 0 || elsewhere(facts)[2] !== undefined ? [] : both(ask, spreadOut)(facts);
 
 /** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];
@@ -153,15 +155,15 @@ export const growth: Fix = ({ workloads, version, clientZones }) =>
 export const exposeBeside: Fix = (facts) => {
   const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
   if (!hasSelector(facts.service)) return [];
-  if (facts.bypasses.some((each) => 'known' in each && each.known === 'members'))
-    return [
-      '# no second Service with a cluster IP: clients ask for a certain member, and another has not what that has',
-    ];
   const beside = itemsOf(facts.snapshot.services)
     .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }))
     .map(nameOf);
   if (beside.length > 0)
     return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
+  if (facts.bypasses.some((each) => 'known' in each && each.known === 'members'))
+    return [
+      '# no second Service with a cluster IP: clients ask for a certain member, and another has not what that has',
+    ];
   const { distribution } = settingsFor(facts);
   const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
   return [

@@ -280,8 +280,11 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
   return signs.flatMap(([is, text]) => (is ? [text] : [])).join('');
 };
 
+/** istio/istio#50727 */
+const SCALED = '; where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean';
+
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of a mesh that decides for all clients that are seen. */
-export const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: string, only?: string] => {
+export const elsewhere = ({ bypasses, autoscalers }: Facts): readonly [says: string, sets: string, only?: string] => {
   const sure = bypasses
     .filter((each) => 'unsure' in each)
     .filter((each) => !(each.unsure || each.possible || (each.byHints && each.setting === '')));
@@ -291,7 +294,8 @@ export const elsewhere = ({ bypasses }: Facts): readonly [says: string, sets: st
     return next ? [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `] : ['', ''];
   const { client, evidence, decides, setting, all, byHints, keeps } = past;
   const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
-  const ask = `For ${client}: ${setting || 'nothing, it keeps to zones'}.`;
+  const scaled = keeps && autoscalers.length > 0 ? SCALED : '';
+  const ask = `For ${client}: ${setting || 'nothing, it keeps to zones'}${scaled}.`;
   if (all && !byHints && (keeps || setting !== ''))
     return [says, '', `${ask} Clients outside of the mesh, of which none is seen, would take the cluster IP.`];
   return [says, `${setting && `${ask} `}For connections through the cluster IP: `];
