@@ -119,6 +119,8 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: serviceTopologyMode)' },
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
+  // mariadb-operator/mariadb-operator docs/metadata.md, #1636
+  'k8s.mariadb.com': { service: 'spec.service.metadata.annotations (topology-mode; it has no trafficDistribution)' },
   // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator
   'pingcap.com': { service: 'spec.tidb.service.annotations (it has no trafficDistribution)' },
   'rabbitmq.com': {

@@ -200,6 +200,7 @@ const PUBLISHED = {
   ...ENDS,
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true, serving: false }, nodeName: 'node-2', zone: 'c' }],
 };
+const MARIADB = { apiVersion: 'k8s.mariadb.com/v1alpha1', kind: 'MariaDB', name: 'repl', uid: 'm', controller: true };
 const MANAGED = { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
 const LATE = {
   ...ENDS,
@@ -1614,6 +1615,14 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: at least 22 %/,
     /its Node has one, which it got later\. .*look-again="\$\(date \+%s\)"/,
     /PodsNotSpread/,
+  ],
+  [
+    'https://github.com/mariadb-operator/mariadb-operator/issues/1636',
+    { service: { ownerReferences: [MARIADB] }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /MariaDB repl owns it, .*spec\.service\.metadata\.annotations \(topology-mode; it has no trafficDistribution/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/118952',

@@ -97,6 +97,7 @@ export const CLIENTS = clients({
   },
   'skipper/zones': {
     decides: 'started for its zone it keeps to that, where 3 endpoints or more are in it, and else uses all zones',
+    setting: '3 endpoints or more in each zone of its Pods',
     source: 'zalando/skipper#3927 (minEndpointsByZone)',
   },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },

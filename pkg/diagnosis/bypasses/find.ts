@@ -96,6 +96,9 @@ const isDirect = (entry: EntryObject, key: string, index: BypassIndex): boolean 
   );
 };
 
+/** Of F5, and no release of ingress-nginx has such a name. */
+const F5 = /\/nginx(?:-plus)?-ingress[:@]/;
+
 const byController = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   const isIngress = entry.kind === 'Ingress';
   // Where nothing else is named, it is that of GKE.
@@ -106,7 +109,10 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
   );
   const unnamed = isIngress && classOf(entry) === '';
   const takes = CONTROLLERS.find(([, , , image]) => unnamed && index.images.some((each) => image?.test(each)));
-  return (takes ?? row ?? [known, isIngress ? 'ingress' : 'gateway'])[1];
+  const client = (takes ?? row ?? [known, isIngress ? 'ingress' : 'gateway'])[1];
+  // Both have a class nginx.
+  const isOfF5 = known === undefined && client === 'ingress-nginx' && index.images.some((each) => F5.test(each));
+  return isOfF5 ? 'f5-nginx-ingress' : client;
 };
 
 const steered = (client: ClientName | undefined, { steering }: BypassIndex) => {
@@ -175,7 +181,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     if (client === undefined || passesProxy(client, entry, service, index)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
-    const isShared = client === 'ingress-nginx' && ways.some((each) => each.entry.annotations[NGINX] === 'true');
+    const isShared = client === 'ingress-nginx' && ways.some((each) => passesProxy(client, each.entry, service, index));
     const kept = isShared ? SHARED : ifKept(client, entry.annotations, service.metadata?.annotations);
     const own = entry.settings['outside'] === undefined ? kept : OUTSIDE;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];

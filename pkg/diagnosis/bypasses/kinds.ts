@@ -84,7 +84,7 @@ type Controller = readonly [controller: RegExp, client: ClientName | undefined, 
 
 /** By the controller of a class, else the usual name of an IngressClass; images of who takes Ingresses without one. Undefined: it connects to the cluster IP. */
 export const CONTROLLERS: readonly Controller[] = [
-  [/^k8s\.io\/ingress-nginx|^webapprouting\.kubernetes\.azure\.com\/nginx/, 'ingress-nginx', /^nginx$|^webapprouting/],
+  [/\/[\w-]*ingress-nginx|^webapprouting\.kubernetes\.azure\.com\/nginx/, 'ingress-nginx', /^nginx$|^webapprouting/],
   [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],
   [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/, /\btraefik:/],
   [/^traefik\.io\//, 'traefik/gateway'],

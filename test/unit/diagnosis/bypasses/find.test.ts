@@ -387,6 +387,12 @@ const CASES: readonly Case[] = [
     annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'none' }),
   ],
   ['an affinity of a Service that is not global', [], [], annotated('service.cilium.io/affinity', 'remote')],
+  ['a class nginx where that of F5 runs', [ingress('nginx'), running('nginx/nginx-ingress:5.4')], ['f5-nginx-ingress']],
+  [
+    'a class of its own of ingress-nginx',
+    [ingress('a'), ingressClass('a', 'k8s.io/a-ingress-nginx')],
+    ['ingress-nginx'],
+  ],
   ['an Ingress without class where Skipper runs', [ingress(undefined), running('teapot/skipper:v0.21')], ['skipper']],
   ['the same where Voyager runs', [ingress(undefined), running('appscode/voyager:v13.0.0')], ['voyager']],
   ...['Public', 'Private'].map((type): (typeof CASES)[number] => {
@@ -528,7 +534,7 @@ describe('clients that bypass the proxies', () => {
       [ingress('nginx'), { ...ingress('nginx', { [UPSTREAM]: 'true' }), metadata: OTHER_INGRESS }],
       /share an upstream: the first that was created decides/,
     ],
-    ['a Skipper that knows its zone', [ingress('skipper'), SKIPPER], /^started for its zone .* → $/],
+    ['a Skipper that knows its zone', [ingress('skipper'), SKIPPER], /^started for its zone .* → 3 endpoints or more/],
     [
       'a waypoint in one zone',
       [WAYPOINT, ...['a', 'b'].map(nodeIn), pod('waypoint', false, OF_WAYPOINT)],
