@@ -1313,7 +1313,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 33 %/,
-    /keeps it where Pods with app=cache are\. → Take the term out of its podAffinity\./,
+    /keeps it in zones of Pods of others\. → Take the term out of its podAffinity\./,
     /kubectl (?:patch|scale|rollout)/,
   ],
   [

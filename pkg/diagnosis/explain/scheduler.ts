@@ -28,14 +28,18 @@ export const revisesPods = (workload: Workload): boolean =>
 export const prefersApart = ({ zoneAntiAffinity, apart = [] }: Workload): boolean =>
   zoneAntiAffinity && !apart.includes(LABEL_ZONE);
 
+export const DRAWN: Readonly<Record<NonNullable<Workload['drawn']>, string>> = {
+  requires: 'requires its own Pods in one zone',
+  prefers: 'prefers its own Pods in one zone',
+  follows: 'keeps it in zones of Pods of others',
+};
+
 /** Its own podAffinity, unless a hard constraint counts for more. */
 export const drawnText = (workload: Workload): string => {
-  if (workload.follows !== undefined)
-    return `The podAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} keeps it where Pods with ${workload.follows} are.`;
   const isOutdone = workload.drawn === 'prefers' && zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
   return workload.drawn === undefined || isOutdone
     ? ''
-    : `The podAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} ${workload.drawn} its own Pods in one zone.`;
+    : `The podAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} ${DRAWN[workload.drawn]}.`;
 };
 
 export type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
@@ -196,7 +200,7 @@ export const placements = (workload: Workload, facts: Facts, staying: Zones): re
   const apart = workload.apart ?? [];
   const keys = [...hard.map(({ topologyKey }) => topologyKey), ...apart];
   const isShared = workload.kind === 'Deployment' && workload.volumes === true;
-  const isTied = isShared || workload.drawn === 'requires' || workload.follows !== undefined;
+  const isTied = isShared || (workload.drawn !== undefined && workload.drawn !== 'prefers');
   if (isTied || keys.some((key) => key !== LABEL_ZONE && key !== LABEL_HOSTNAME)) return undefined;
   const zonal = hard.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
   const room = roomByZone(workload, facts, keys.includes(LABEL_HOSTNAME));

@@ -12,6 +12,7 @@ import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } f
 import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import {
+  DRAWN,
   barrier,
   drawnText,
   prefersApart,
@@ -36,7 +37,7 @@ const spreadBy = (workload: Workload): string => {
   const constraint = zoneConstraint(workload);
   if (constraint === undefined) {
     const by = workload.zoneAntiAffinity ? `podAntiAffinity on ${LABEL_ZONE}` : 'nothing spreads its Pods over zones';
-    const drawn = workload.drawn === undefined ? '' : `, its podAffinity ${workload.drawn} them in one`;
+    const drawn = workload.drawn === undefined ? '' : `, its podAffinity ${DRAWN[workload.drawn]}`;
     return `${workloadTitle(workload)}: ${by}${drawn}`;
   }
   const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;

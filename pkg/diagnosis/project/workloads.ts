@@ -126,15 +126,13 @@ const ownKeys = (podSpec: Fields, path: string, podLabels: StringMap): string[] 
     .filter(({ labelSelector: own }) => own !== undefined && matchesSelector(selectorOf(own), podLabels))
     .map((term) => textIn(term, 'topologyKey'));
 
-/** Labels of other Pods that required podAffinity keeps it beside, in their zone. */
-const followedBy = (podSpec: Fields, podLabels: StringMap): string =>
-  listIn(podSpec, 'affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution')
-    .filter(
-      ({ topologyKey, labelSelector }) =>
-        topologyKey === LABEL_ZONE && !matchesSelector(selectorOf(labelSelector), podLabels),
-    )
-    .flatMap((term) => Object.entries(stringsIn(term['labelSelector'], 'matchLabels')).map((pair) => pair.join('=')))
-    .join();
+const drawnBy = (podSpec: Fields, podLabels: StringMap): 'requires' | 'prefers' | 'follows' | undefined => {
+  const isDrawn = (how: string): boolean => ownKeys(podSpec, `podAffinity.${how}`, podLabels).includes(LABEL_ZONE);
+  if (isDrawn('required')) return 'requires';
+  const terms = listIn(podSpec, 'affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution');
+  if (terms.some(({ topologyKey }) => topologyKey === LABEL_ZONE)) return 'follows';
+  return isDrawn('preferred') ? 'prefers' : undefined;
+};
 
 const hasVolumes = (object: Fields, podSpec: Fields): boolean =>
   listIn(object, 'spec.volumeClaimTemplates').length > 0 ||
@@ -166,7 +164,6 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
   const selected = stringsIn(podSpec, 'nodeSelector')[LABEL_ZONE];
   const terms = selectorsOf(podSpec);
   const apart = ownKeys(podSpec, 'podAntiAffinity.required', podLabels);
-  const isDrawn = (how: string): boolean => ownKeys(podSpec, `podAffinity.${how}`, podLabels).includes(LABEL_ZONE);
   const args = listIn(podSpec, 'containers').flatMap((container) => [
     ...textsIn(container, 'args'),
     ...listIn(container, 'env').map((item) => `${textIn(item, 'name')}=${textIn(item, 'value')}`),
@@ -197,9 +194,8 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       updatedReplicas: updatedOf(object),
       /** Keys by which required anti-affinity keeps its Pods apart. */
       apart: apart.length === 0 ? undefined : apart,
-      /** What podAffinity does to bring its Pods together in one zone. */
-      drawn: isDrawn('required') ? ('requires' as const) : isDrawn('preferred') ? ('prefers' as const) : undefined,
-      follows: followedBy(podSpec, podLabels) || undefined,
+      /** What podAffinity does to bring its Pods together in one zone, or to those of others. */
+      drawn: drawnBy(podSpec, podLabels),
       requestMilliCpu: requestOf(fieldsIn(object, 'spec.template')),
       marks: marksIn(object, metadata),
       volumes: ifTrue(hasVolumes(object, podSpec)),
