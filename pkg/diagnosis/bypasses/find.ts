@@ -75,21 +75,21 @@ export type BypassIndex = ReturnType<typeof bypassIndex>;
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
 
-/** Its Gateways, and the class; undefined where that is not among the objects. */
+/** Its Gateways, and their class where that is among the objects. */
 const waysIn = (entry: EntryObject, { entries }: BypassIndex) => {
   const isParent = (each: EntryObject) =>
     each.kind === 'Gateway' && entry.parents.includes(`${each.namespace}/${each.name}`);
   const gateways = entry.kind === 'Ingress' ? [entry] : entries.filter(isParent);
   const [kind, names] = [entry.kind === 'Ingress' ? 'IngressClass' : 'GatewayClass', gateways.map(classOf)];
-  return { gateways, type: entries.find((each) => each.kind === kind && names.includes(each.name)) };
+  return [...gateways, ...entries.filter((each) => each.kind === kind && names.includes(each.name))];
 };
 
-const controllerOf = (entry: EntryObject, index: BypassIndex) => waysIn(entry, index).type?.controller;
+const controllerOf = (entry: EntryObject, index: BypassIndex) =>
+  waysIn(entry, index).find(({ controller }) => controller !== '')?.controller;
 
 /** By a policy for the Service, or by parameters of the Gateway or class. */
 const isDirect = (entry: EntryObject, key: string, index: BypassIndex): boolean => {
-  const { gateways, type } = waysIn(entry, index);
-  const own = [entry, ...gateways, ...(type ? [type] : [])];
+  const own = [entry, ...waysIn(entry, index)];
   const ways = new Set([key, ...own.flatMap((each) => [`${each.namespace}/${each.name}`, ...each.parents])]);
   return index.direct.some(({ namespace, name, services, parents }) =>
     [`${namespace}/${name}`, ...services, ...parents].some((target) => ways.has(target)),

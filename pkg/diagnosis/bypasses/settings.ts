@@ -34,19 +34,19 @@ const SWITCH = '`localityLbSetting.enabled: true` beside `outlierDetection` in {
 
 /** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #31735, #33470, #39477, #48084. */
 const BY_RULE: Readonly<
-  Record<string, readonly [decides: string | undefined, setting: string, how?: 'keeps' | 'byHints']>
+  Record<string, readonly [decides: string | undefined, setting: string, how?: Partial<Client>]>
 > = {
   // istio/istio#14692, pilot/pkg/networking/core/cluster_traffic_policy.go: the cluster becomes ORIGINAL_DST
-  passthrough: ['{rule} has PASSTHROUGH: Envoy goes on to the cluster IP', '', 'byHints'],
+  passthrough: ['{rule} has PASSTHROUGH: Envoy goes on to the cluster IP', '', { byHints: true }],
   off: ['{rule} switches locality off', SWITCH],
   distribute: [
     'Envoy follows `distribute` of {rule}, to what that names and to nothing else: zones without a ready endpoint fail, as it excludes failover',
     '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over',
   ],
-  kept: [`${KEPT}${EVERYWHERE}`, '', 'keeps'],
+  kept: [`${KEPT}${EVERYWHERE}`, '', { keeps: true }],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
-  outlier: [DETECTED, '', 'keeps'],
-  mesh: [DETECTED, EVEN, 'keeps'],
+  outlier: [DETECTED, '', { keeps: true }],
+  mesh: [DETECTED, EVEN, { keeps: true }],
   // It comes before the field of the Service, and does nothing.
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
   partly: [
@@ -107,11 +107,9 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
   const { namespace, name } = serviceRefOf(service);
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
   const hosts = [`${namespace}/${name}`, `${namespace}/*`, '*/*'];
+  const kinds = byRule?.split(' ') ?? [];
   const own = [...hosts, ...targets].flatMap((target) =>
-    rules.filter(
-      ({ kind, services, parents }) =>
-        byRule?.split(' ').includes(kind) === true && [...services, ...parents].includes(target),
-    ),
+    rules.filter(({ kind, services, parents }) => kinds.includes(kind) && [...services, ...parents].includes(target)),
   );
   const client = from ?? entry?.namespace ?? namespace;
   const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
@@ -160,8 +158,7 @@ const setBy = (row: Client, service: Service, seen: Seen): Partial<Client> => {
     const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
     const [ruled, set, how] = by;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
-    const [keeps, byHints] = [how === 'keeps', how === 'byHints'];
-    return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, keeps, byHints });
+    return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, ...how });
   }
   if (version === undefined) return {};
   const left = knownTo(setting, version);
