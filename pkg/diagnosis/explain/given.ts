@@ -1,6 +1,6 @@
 // Causes for hints that are asked for and are not there: why the control plane, or the webhook, has not written them.
 import type { LabelSelector } from '../../apis/admission.ts';
-import { type Node, zoneOfNode } from '../../apis/core.ts';
+import { type Endpoint, type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_CONSIDER, LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { byText, nameOf } from '../../apis/values.ts';
@@ -213,6 +213,25 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
   return source === 'topology-mode'
     ? given('HintsLost', `${none} the Nodes as they are allow it.${lastEvent(facts)}`)
     : given('HintsNotWritten', `${none} ${facts.wish.message.replace(/\.$/, '')}.`);
+};
+
+/** What the EndpointSlice controller would have written by now: it is behind, or does not run (kubernetes#107583, #117193). */
+export const behindCauses = ({ service, name, slices, pods, snapshot }: Facts): Cause[] => {
+  if (!hasSelector(service) || slices.length === 0 || !slices.every((slice) => isControllerSlice(slice))) return [];
+  const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
+  const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
+  // One that is about to end is written as not ready.
+  const isWritten = ({ conditions: { ready, terminating } = {} }: Endpoint) => ready !== false || terminating === true;
+  const written = new Set(endpoints.filter(isWritten).map(({ targetRef }) => targetRef?.name));
+  // A zone from which Amazon shifts traffic away has none (zone-shift of EKS).
+  const used = new Set(endpoints.map(({ zone }) => zone));
+  const missing = pods.filter((pod) => pod.ready && !written.has(pod.name) && used.has(zones.get(pod.nodeName)));
+  const moved = endpoints.filter(({ nodeName = '', zone }) => zone && zone !== (zones.get(nodeName) ?? zone));
+  const lack = `ready Pods without ready endpoint: ${listed(missing.map((pod) => pod.name))}`;
+  const differ = `endpoints in another zone than their Node: ${listed(moved.map(({ nodeName, zone }) => `${zone} on ${nodeName}`))}`;
+  const texts = [...(missing.length > 0 ? [lack] : []), ...(moved.length > 0 ? [differ] : [])];
+  const evidence = `Slices of Service ${name} are not up to date: ${texts.join('; ')}.`;
+  return texts.length === 0 ? [] : given('SlicesBehind', evidence);
 };
 
 export const givenCauses = (facts: Facts): Cause[] => {

@@ -22,6 +22,8 @@ export const DIAGNOSIS_REASONS = {
   NodeWithoutCpu: `See why the kubelet of the Node reports no \`status.allocatable.cpu\`. ${USE_FIELD} CPU.`,
   ControlPlaneNodes: `Add worker Nodes to the zone, or take the label \`node-role.kubernetes.io/control-plane\` from Nodes that run workloads. ${USE_FIELD} roles.`,
   HintsLost: `Change the Service (an annotation will do) or restart one Pod. ${USE_FIELD} CPU and keeps its hints.`,
+  SlicesBehind:
+    'Change the Service (an annotation will do): the controller writes its slices anew. Where nothing comes of it, see whether kube-controller-manager runs its EndpointSlice controller (its log), and restart it.',
   HintsNotWritten:
     'See whether the EndpointSlice controller runs (kube-controller-manager, its logs and events), and whether its version knows the field.',
   WebhookMissing:

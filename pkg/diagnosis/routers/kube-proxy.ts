@@ -250,7 +250,7 @@ export const selfOf = (node: Node, agent: RouterObject, context: AnswerContext):
   const { hostname: override, unseen } = seenOf(agent, context);
   const host = node.metadata?.labels?.['kubernetes.io/hostname'] ?? '';
   const name = (override || host).toLowerCase();
-  if (unseen || name === '' || name.includes('$') || name === nameOf(node)) return undefined;
+  if (unseen || name === '' || /[^a-z\d.-]/.test(name) || name === nameOf(node)) return undefined;
   const [other, by] = [context.named.get(name), override === '' ? 'its hostname' : `hostnameOverride ${name}`];
   return other === undefined
     ? { node: { metadata: { name: NOWHERE } }, why: `a Node that is not there (${by} is no Node's name)` }
