@@ -141,7 +141,8 @@ export const CLIENTS = clients({
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
   },
   'istio-gateway': {
-    decides: 'Envoy chooses by locality: a DestinationRule, then trafficDistribution, then the mesh',
+    decides:
+      'Envoy chooses by locality: a DestinationRule (with `outlierDetection`), then trafficDistribution, then the mesh',
     ...byEnvoy(25),
     source: 'istio/istio pilot/pkg/model/service.go; #54715',
   },
@@ -261,7 +262,8 @@ export const CLIENTS = clients({
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
   },
   istio: {
-    decides: "the sidecar's Envoy chooses, not by hints: a DestinationRule, then trafficDistribution, then the mesh",
+    decides:
+      "the sidecar's Envoy chooses, not by hints: a DestinationRule (its own zone with `outlierDetection`, unless `localityLbSetting.enabled: false`), then trafficDistribution, then the mesh",
     ...byEnvoy(25, { local: { major: 1, minor: 17 } }),
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #56042, #58701',
   },

@@ -24,6 +24,8 @@ const SIDECARS: Readonly<Record<string, 'istio' | 'istio-grpc' | 'linkerd' | 'ku
   'kuma-sidecar': 'kuma',
   'kuma-gateway': 'kuma',
   'consul-dataplane': 'consul',
+  'consul-connect-envoy-sidecar': 'consul',
+  'envoy-sidecar': 'consul',
 };
 
 /** Annotations by which Istio, Linkerd, Kuma, Consul, OSM and App Mesh leave ports of what a Pod calls to its own connections. */
