@@ -59,10 +59,8 @@ const shareText = ({ effective, used, given }: Explanation, through = ''): strin
   if (inZoneShare === null) return `no share can be predicted (${noShare})${down}`;
   const arrive = failing.length + failingInPart.length > 0 || used.some(({ endpoints }) => endpoints === 0);
   // What has no zone counts as crossing, and may not.
-  const isLeast = [...used, ...given.flatMap(({ zones }) => Object.keys(zones).map((zone) => ({ zone })))].some(
-    ({ zone }) => zone === '',
-  );
-  return `${isLeast ? 'at least ' : ''}${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} stay in their zone${down}`;
+  const zones = [...used.map(({ zone }) => zone), ...given.flatMap((family) => Object.keys(family.zones))];
+  return `${zones.includes('') ? 'at least ' : ''}${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} stay in their zone${down}`;
 };
 
 /** Zones that are served keep to their hints, and some of these lend endpoints across zones. */

@@ -148,7 +148,7 @@ const figuresOf = (prediction: Prediction | undefined, through: number | undefin
     worstOverload: prediction?.overload ?? null,
     /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */
     overloadRoutedByZone: prediction?.overloadRoutedByZone ?? null,
-    /** Null also where clients go around its proxies by what objects show, or the data plane is not known: nothing can be promised of them. */
+    /** Null also where clients go around its proxies by what objects show, the data plane is not known, or endpoints are published that serve nothing: nothing can be promised of them. */
     saving: prediction === undefined || through === undefined ? null : savingOf(prediction, through),
   };
 };
@@ -160,6 +160,7 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
   const { clientZones, unserved } = effective;
   // What is only possible decides nothing here: one Pod with a sidecar somewhere does not make every Service the mesh's.
   const bypasses = [...new Set(facts.bypasses.flatMap(({ client, possible }) => (possible ? [] : [client])))];
+  const isUnknown = bypasses.length > 0 || verdict === 'Unknown' || facts.notServing.length > 0;
   return {
     ...facts.ref,
     type: facts.service.spec?.type ?? 'ClusterIP',
@@ -176,7 +177,7 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
     endpoints: endpoints.length,
     /** With a ready endpoint. */
     zones: new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '')).size,
-    ...figuresOf(prediction, bypasses.length > 0 || verdict === 'Unknown' ? undefined : 1 - (scope.past?.share ?? 0)),
+    ...figuresOf(prediction, isUnknown ? undefined : 1 - (scope.past?.share ?? 0)),
     /** Clients that go around its proxies, as `explain` names them. */
     bypasses: bypasses as readonly string[],
     /** The one to look at first; null where there is none. */

@@ -51,6 +51,12 @@ const close = (actual: number | null | undefined, expected: number): void => {
 };
 
 describe('audit: one Service', () => {
+  it('that publishes a Pod which serves nothing is promised nothing', () => {
+    const [web, own] = pair('web', ['eu-1a', 'eu-1b', 'eu-1c'], { spec: { publishNotReadyAddresses: true } });
+    Object.assign((own as EndpointSlice).endpoints?.[0] ?? {}, { conditions: { ready: true, serving: false } });
+    expect(named(auditOf([...NODES, web!, own!]), 'web').saving).to.equal(null);
+  });
+
   it('that keeps its traffic saves nothing more', () => {
     const web = named(auditOf([...NODES, ...pair('web', ['eu-1a', 'eu-1b', 'eu-1c'], { hinted: true })]), 'web');
     expect([web.verdict, web.inZoneShare, web.crossZoneShare, web.saving]).to.deep.equal([
