@@ -237,6 +237,11 @@ export const hiddenBy = (service: Service, from: string, sidecars: readonly Entr
   return isKnown === false ? { decides, setting } : undefined;
 };
 
+/** Google's for clients of the VPC. */
+export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
+  spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
+  Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
+
 /** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
 export const isCrossZone = ({ metadata, spec }: Service): boolean =>
   Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>

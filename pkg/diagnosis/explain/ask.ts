@@ -8,7 +8,7 @@ import { type Proxy, distributionOf } from '../../upstream/index.ts';
 import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { isInternalOnly } from './balancers.ts';
+import { isInternalOnly } from '../bypasses/settings.ts';
 import type { Facts } from './facts.ts';
 import type { Cause } from './reasons.ts';
 import { type Step, patchSpec, setKeys } from './remedy.ts';

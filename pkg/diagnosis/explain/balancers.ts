@@ -1,8 +1,7 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
-import type { Service } from '../../apis/core.ts';
 import { defined } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
-import { isCrossZone } from '../bypasses/settings.ts';
+import { isCrossZone, isInternalOnly } from '../bypasses/settings.ts';
 import { listIn, textIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { POOLS, RANGES } from '../project/routers.ts';
@@ -303,11 +302,6 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
   });
 };
 
-/** Google's for clients of the VPC. */
-export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
-  spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
-  Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
-
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
 export const kindOf = (
   { service, nodes, snapshot, index, version }: Facts,
@@ -341,10 +335,13 @@ export const kindOf = (
   const [mode] = modes.length === 1 ? modes : [];
   const { daemonSet, leavesOut }: Kind = family;
   const { blind, blindIn, silentIn, ...kind }: Kind = mode?.[1] ?? family;
-  const [release = ''] = nodes.slice(0, 1).map((node) => index.routers.of(node).version ?? '');
+  const [routed] = nodes.slice(0, 1).map((node) => index.routers.of(node));
+  const release = routed?.version ?? '';
   const isBlind = !signs.has(ELECTION) && (release === '' || blindIn?.test(release) !== false);
-  const isSilent = silentIn?.test(release) === true;
   const isLoose = ({ settings }: RouterObject) => settings['mode'] === 'ipvs' && settings['ipvs.strictARP'] !== 'true';
-  if (kind.announced === 'one' && itemsOf(snapshot.routers).some(isLoose)) return { ...kind, blind: LOOSE };
-  return { ...kind, ...defined({ daemonSet, leavesOut, ...(isBlind && { blind }), ...(isSilent && { silentIn }) }) };
+  const isAnywhere =
+    kind.announced === 'one' && routed?.router === 'kube-proxy' && itemsOf(snapshot.routers).some(isLoose);
+  const [doubt] = [...(isAnywhere ? [LOOSE] : []), ...(isBlind ? [blind] : [])];
+  const silent = silentIn?.test(release) === true ? silentIn : undefined;
+  return { ...kind, ...defined({ daemonSet, leavesOut, blind: doubt, silentIn: silent }) };
 };
