@@ -80,6 +80,7 @@ const nodeWith = (name: string, zone: string, labels: object) => ({
 });
 
 const EDGE = { name: 'edge' };
+const KONG = { template: { metadata: { labels: { app: 'kong' } }, spec: { containers: [{ image: 'kong:2.6' }] } } };
 const NGF = { namespace: 'ngf', name: 'params' };
 
 const KEPT = 'keeps to zones|by the same hints';
@@ -405,6 +406,46 @@ const ROWS: readonly Row[] = [
     'Headless',
     /headless: its clients choose/,
     /connect to every vmstorage, .* a cluster for each zone, .*# no second Service/,
+  ],
+  [
+    'https://github.com/linkerd/linkerd2/issues/11161',
+    {
+      spec: { selector: undefined },
+      endpoints: [''],
+      extra: [
+        beside(
+          'v1',
+          'Service',
+          { clusterIP: '10.0.0.80', ports: [{ port: 80 }] },
+          {
+            labels: { 'mirror.linkerd.io/cluster-name': 'west', 'mirror.linkerd.io/mirrored-service': 'true' },
+          },
+        ),
+      ],
+    },
+    'NotWanted',
+    'NoSelector',
+    /no share can be predicted/,
+    /copies of those of cluster west\./,
+  ],
+  [
+    'https://github.com/istio/istio/issues/36386',
+    {
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        ingress('kong'),
+        ingressClass('kong', 'ingress-controllers.konghq.com/kong'),
+        beside('apps/v1', 'Deployment', KONG, { namespace: 'kong', name: 'kong' }),
+        {
+          ...sidecar('istio-proxy', 'istio/proxyv2:1.11.4'),
+          metadata: { namespace: 'kong', name: 'kong-0', ...KONG.template.metadata },
+        },
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /stay in their zone; kong \(Ingress shop\/web\) goes around it$/,
+    /For kong: `kubectl annotate service web -n shop ingress\.kubernetes\.io\/service-upstream=true`/,
   ],
   [
     'https://github.com/istio/istio/issues/50727',

@@ -219,13 +219,20 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
   const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
   if (isUdp || members.controls.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
-  const isOther = (pod: PodSummary) => !selects(service, { namespace: pod.namespace, podLabels: pod.labels });
+  const key = keyOfService(service);
+  const around = byEntries(service, key, index);
+  // A gateway that chooses Pods leaves its sidecar nothing to choose (istio/istio#36386).
+  const gateways = index.watchers.receivers.filter(({ routed }) => routed && around.length > 0);
+  const isOther = ({ namespace: space, labels }: PodSummary) =>
+    !selects(service, { namespace: space, podLabels: labels }) &&
+    !gateways.some(
+      ({ runner: { namespace: at, podLabels } }) => at === space && matchesSelector({ matchLabels: podLabels }, labels),
+    );
   const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
   const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);
-  const key = keyOfService(service);
   const ways = (index.byService.get(key) ?? []).filter(({ entry }) => !SENDS_NOTHING.test(entry.kind));
   const areInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && clients.length > 0;
-  const areKnown = areInside && ways.length === byEntries(service, key, index).length;
+  const areKnown = areInside && ways.length === around.length;
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
     if (mesh === undefined) return [];
     const zonal = steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';
@@ -249,7 +256,7 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     };
     const hidden = mesh === 'istio' ? hiddenBy(service, from, index.sidecars, index.mesh.root) : undefined;
     const own = outside ?? hidden ?? (isLocal ? underLocal(row, image) : {});
-    const possible = hidden !== undefined || bare !== undefined || (near.length === 0 && caller === undefined);
+    const possible = hidden !== undefined || bare !== undefined || (!near.some(isOther) && caller === undefined);
     const isOnly = areKnown && clients.every(counts);
     return [{ client, evidence, possible, all: isOnly, image, controller: image, from, own }];
   });

@@ -130,16 +130,17 @@ const ONE_REMEDY =
   ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.';
 
 /** Labels that an importer of Services of other clusters gives its slices (Multi-Cluster Services API, KEP-1645). */
-const LABEL_SOURCE_CLUSTER = 'multicluster.kubernetes.io/source-cluster';
+/** Of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */
+const SOURCE_CLUSTER = ['multicluster.kubernetes.io/source-cluster', 'mirror.linkerd.io/cluster-name'];
 
 const IMPORT_REMEDY =
   'What imports the Service writes its slices: see there whether it copies zones and hints. Endpoints of other clusters are in zones of theirs.';
 
 /** Clusters that slices are copied from, in name order. */
-export const sourceClusters = ({ slices }: Pick<Facts, 'slices'>): string[] =>
-  [...new Set(slices.map(({ metadata }) => metadata?.labels?.[LABEL_SOURCE_CLUSTER] ?? ''))]
-    .filter((cluster) => cluster !== '')
-    .sort(byText);
+export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'service'>): string[] => {
+  const all = [...slices, service].flatMap(({ metadata }) => SOURCE_CLUSTER.map((key) => metadata?.labels?.[key]));
+  return [...new Set(all.filter((cluster) => cluster !== undefined))].sort(byText);
+};
 
 /** Its slices are written by the API servers themselves, without zones, and no hint can stand on them. */
 const isApiServer = ({ namespace, name }: Pick<Facts['ref'], 'namespace' | 'name'>): boolean =>
