@@ -85,17 +85,12 @@ const NODE_CLASS = {
   metadata: { name: 'default' },
   status: { subnets: ['a', 'b', 'c'].map((zone) => ({ id: `subnet-${zone}`, zone })) },
 };
-const STORES = {
+const behindWeb = (container: object) => ({
   apiVersion: 'apps/v1',
   kind: 'StatefulSet',
   metadata: { namespace: 'shop', name: 'stores' },
-  spec: {
-    template: {
-      metadata: { labels: { app: 'web' } },
-      spec: { containers: [{ name: 'a', image: 'a:1', args: ['store', '--grpc-address=0.0.0.0:8080'] }] },
-    },
-  },
-};
+  spec: { template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'a', ...container }] } } },
+});
 const CALLER = { labels: { app: 'front' } };
 const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
 const frontOf = (called: string, image = 'front:1') => [
@@ -910,8 +905,21 @@ const ROWS: readonly Row[] = [
     /sessionAffinity/,
   ],
   [
+    'https://github.com/defilantech/LLMKube/issues/1812',
+    { version: '1.33.2', spec: CLOSE, extra: [behindWeb({ image: 'ghcr.io/ggml-org/llama.cpp:server' })] },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    /a Gateway with an InferencePool/,
+  ],
+  [
     'https://github.com/thanos-io/thanos/issues/4734',
-    { version: '1.33.2', spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'], extra: [STORES] },
+    {
+      version: '1.33.2',
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'c:c'],
+      extra: [behindWeb({ image: 'a:1', args: ['--grpc-address=0.0.0.0:8080'] })],
+    },
     'Effective',
     'StickyClients',
     /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,

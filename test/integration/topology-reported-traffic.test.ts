@@ -1221,8 +1221,8 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ['https://github.com/gardener/etcd-druid/issues/1225', members('x/etcd-wrapper:v0.5'), GOES_ON, /serializable reads/],
   [
     'https://github.com/apache/rocketmq-operator/pull/105',
-    members('apache/rocketmq:5'),
-    MEMBERS,
+    { ...members('apache/rocketmq:5'), spec: { ...CLOSE, ports: [{ name: 'http', port: 9876 }] } },
+    around('members'),
     /from its name servers/,
   ],
   [

@@ -28,8 +28,6 @@ const RACKS: Readonly<Record<string, RegExp>> = {
 export const areFoundOtherwise = (images: readonly string[]): boolean =>
   MEMBERS.some(([sign, , always]) => always === 'surely' && images.some((image) => sign.test(image)));
 
-const isOfMembers = (image: string): boolean => MEMBERS.some(([sign]) => sign.test(image));
-
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
 const isTwin = (...services: readonly Service[]): boolean => {
   const size = (selector: StringMap): number => Object.keys(selector).length;
@@ -84,8 +82,6 @@ export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeo
 
 type Runners = ReadonlyMap<string, readonly Runner[]>;
 
-const bySpace = (runners: readonly Runner[]): Runners => Map.groupBy(runners, ({ namespace }) => namespace);
-
 const NATIVE = ['traefik.ingress.kubernetes.io/service.nativelb', 'traefik.io/service.nativelb'];
 
 /** What many Services of one snapshot share; `near`: what runs, by namespace. */
@@ -114,8 +110,6 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
     alike: Map.groupBy(others, podsOf),
-    /** Where many workloads have no headless Service beside them, these only can be looked at. */
-    members: bySpace(runners.filter((each) => imagesOf(each).some(isOfMembers))),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, and Traefik with nativeLB. */
     callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied], ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
@@ -144,10 +138,9 @@ export interface Found {
 }
 
 /** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
-const byTwins = (service: Service, { headless, near, members, callers, names }: MemberIndex): Found[] => {
+const byTwins = (service: Service, { headless, near, callers, names }: MemberIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
-  const runners = (headless.has(namespace) ? near : members).get(namespace) ?? [];
-  const own = runners.filter((runner) => maySelect(service, runner));
+  const own = (near.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
   const behindIt = own.filter((runner) => selects(service, runner));
   const isOther = (each: Service) => isTwin(service, each) || behindIt.some((runner) => selects(each, runner));
   const others = (headless.get(namespace) ?? []).filter(isOther);

@@ -4,13 +4,12 @@ import type { Client } from './types.ts';
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
 export const BESIDE = /exporter|kube-state-metrics|pgbouncer|pgpool|proxysql|maxscale|mysql-?router|tiproxy/;
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
-
 const BY_RING =
   'distributors and queriers find its Pods in the ring of their memberlist, and connect to those of all zones';
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
-
-const BY_ROLES = 'its Pods find those of its other roles without Services, and connect to those of all zones';
+const BY_ROLES =
+  'its Pods find those of its other roles by a membership of their own, and connect to those of all zones';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, in all zones: `-storageNode` names each';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
 const BY_SHARDS =
@@ -19,10 +18,8 @@ const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it 
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
 const BY_NAMES = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
 const NONE = 'none is known';
-
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
-
 const BY_REVISION =
   'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
 export const RING = /ingester|store-gateway/;
@@ -59,21 +56,15 @@ export const MEMBERS: readonly (readonly [
   [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
-  [/\bvault:|openbao/, 'none: which member leads is elected', true, BY_LEADER],
+  [/\bvault:|openbao|zeebe|^:26500$/, 'none: which member leads is elected', true, BY_LEADER],
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
   [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
   [/zookeeper|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
   [/consul-server|^:8500$/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
-  [/zeebe|^:26500$/, NONE, true, BY_LEADER],
   // grafana/mimir#10214, #13045, #13756
   [RING, 'for reads of Mimir `-querier.prefer-availability-zones` (up to 3.0 `-zone`)', 'surely', BY_RING],
   // grafana/mimir#13636, #16177
-  [
-    /-(?:chunks|index|metadata|results)-cache$/,
-    'a cache for each zone (of Mimir by jsonnet, not chart)',
-    true,
-    BY_HASH,
-  ],
+  [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
   [/grafana\/(?:mimir|loki|tempo|pyroscope)|cortex|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
   // VictoriaMetrics/VictoriaMetrics#4792, thanos-io/thanos#5335
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
@@ -83,7 +74,12 @@ export const MEMBERS: readonly (readonly [
   [/\b(?:pinot|druid|trino|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
   [/\bminio\b|dgraph|qdrant|weaviate/, NONE, true, BY_PARTS],
   // apache/rocketmq-operator#105, apache/rocketmq#3306
-  [/rocketmq|^:9876$/, '`AllocateMachineRoomNearby` and `SelectMessageQueueByMachineRoom` of clients', true, BY_NAMES],
+  [
+    /rocketmq|^:9876$/,
+    '`AllocateMachineRoomNearby` and `SelectMessageQueueByMachineRoom` of clients',
+    /^:9876$/,
+    BY_NAMES,
+  ],
   // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445
   [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
   [/couchbase|^:8091$/, '`preferredServerGroup` of clients, for reads from replicas', true],
@@ -95,7 +91,7 @@ export const MEMBERS: readonly (readonly [
   [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
-  [/serving\/cmd\/activator/, 'none is known', 'surely', BY_REVISION],
+  [/serving\/cmd\/activator/, NONE, 'surely', BY_REVISION],
   [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   // bitnami/charts#5201

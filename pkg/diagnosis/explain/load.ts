@@ -127,6 +127,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // coredns/coredns#6754, #6803, #8376
   'Limit queries for each connection: `maxtcpqueries 128` in `timeouts` of CoreDNS (releases after July 2026). Before, from 1.10.1 on, `prefer_udp` in place of `force_tcp` in the Corefile of the caches.':
     /^kube-system\/(?:kube-dns|node-?local-?dns\S*)-upstream$/,
+  // defilantech/LLMKube#1812
+  'Have a router balance requests to models: a Gateway with an InferencePool, or that of vLLM, SGLang or LiteLLM.':
+    /^image .*(?:vllm|llama[.-]?cpp|sglang|text-generation-inference|text-embeddings|ollama)/,
   // VictoriaMetrics/VictoriaMetrics#6772
   'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
     /^clusternative$/,
@@ -153,11 +156,14 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   );
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const grpc = new Set(facts.workloads.flatMap((each) => each.grpc ?? []));
+  const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
   const [reused] = ports.flatMap((own) => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
-    const texts = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, name, isGrpc ? 'grpc' : ''];
-    const found = Object.entries(KEPT).filter(([, sign]) => texts.some((text = '') => sign.test(text)));
+    const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
+    const found = Object.entries(KEPT).filter(([, sign]) =>
+      [...ofPort, name, ...images].some((text = '') => sign.test(text)),
+    );
     return found.map(([remedy]) => ({ own, remedy }));
   });
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
