@@ -858,6 +858,17 @@ const ROWS: readonly Row[] = [
     /no ready endpoint on node-2: .* set `ipvs\.strictARP: true`/,
   ],
   [
+    'https://github.com/harvester/docs/pull/1078',
+    {
+      spec: LOCAL,
+      extra: [kubeVip(['vip_arp', 'svc_election'], { vip: 'yes' }), nodeWith('node-1', 'b', { vip: 'yes' })],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /the one Node that announces its address \(kube-vip in ARP mode\), among Nodes with one of its Pods/,
+    /Its endpoints on node-0 and node-2 get none of it: .* running that: nodeSelector/,
+  ],
+  [
     'https://github.com/XenitAB/terraform-modules/pull/871',
     {
       annotations: { [`${AWS}-nlb-target-type`]: 'ip' },

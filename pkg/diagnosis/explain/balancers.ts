@@ -62,6 +62,7 @@ const BY_SELECTORS =
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const ELECTION = 'svc_election';
 const ANY_OF_SET = 'of its DaemonSet may announce (it prefers none: kube-vip/kube-vip#814, open)';
+const NO_AFFINITY = `PureLB announces addresses of local pools from Nodes without a Pod (purelb/purelb#67): set its annotation \`purelb.io/node-affinity: service-endpoints\` (from 0.17). ${ANYWHERE}`;
 const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
 // metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
@@ -167,7 +168,7 @@ const FAMILIES: readonly Family[] = [
   },
   // antrea-io/antrea docs/service-loadbalancer.md, pkg/agent/controller/serviceexternalip
   { shown: /^service\.antrea\.io\//, ...oneNode('Antrea', 'that an ExternalIPPool for each selects may announce') },
-  { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2') },
+  { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2'), blind: NO_AFFINITY },
   {
     // docs.k3s.io/networking/networking-services; k3s#6633, #9592, #11077
     ...NODE_PORT,

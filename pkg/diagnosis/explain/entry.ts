@@ -199,7 +199,7 @@ const ASKS = ' From the Node on it stays in its zone once the Service asks for t
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
 const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
-  const { service, name, endpoints, clientZones } = facts;
+  const { service, name, endpoints, nodes, clientZones } = facts;
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
   if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
@@ -228,7 +228,10 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
   const isOnSeveral = !entry.isStranded && new Set(endpoints.map(({ nodeName }) => nodeName)).size > 1;
   const isSaid = (entry.announced !== undefined || type === 'NodePort') && isOnSeveral;
-  return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
+  const hosts = new Set(entry.isStranded ? [] : endpoints.map(({ nodeName }) => nodeName));
+  const idle = nodes.filter((node) => hosts.has(nameOf(node)) && !entry.takers.includes(node)).map(nameOf);
+  if (idle.length === 0) return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
+  return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);
 };
 
 const BY_NAME = 'Have Pods use the cluster IP (the name of the Service)';
