@@ -716,6 +716,7 @@ const ROWS: readonly Row[] = [
     'PodsNotSpread',
     /^✗ ineffective: 33 %/,
     /All 3 ready endpoints are on node-1 in b\. No ready endpoint of Service shop\/web is in a and c/,
+    /HintedForOtherZone|HintsLost/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/89922',

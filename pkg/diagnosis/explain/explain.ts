@@ -202,7 +202,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const has = (code: Cause['reason']): boolean => found.some(({ reason }) => reason === code);
   // Who waits is part of why Pods are not spread, and the annotation is what nothing asks by.
   const isWaitSaid = has('PodsNotSpread') || has('SingleEndpoint') || has('NoEndpoints');
-  const unsaid = new Set([isWaitSaid && 'PodsWaiting', has('NotRequested') && 'ProxyNeedsAnnotation']);
+  // Hints make nothing of what is in one zone.
+  const lent = has('PodsNotSpread') && inOneZone(facts) ? ['HintsLost', 'HintedForOtherZone'] : [];
+  const unsaid = new Set([isWaitSaid && 'PodsWaiting', has('NotRequested') && 'ProxyNeedsAnnotation', ...lent]);
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
   const once = said.filter((each) => !again.includes(each));
