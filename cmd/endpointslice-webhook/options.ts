@@ -12,7 +12,7 @@ import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/pair.ts';
 import type { AdmissionInputs } from '../../pkg/webhook/review.ts';
-import { parsePort, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
+import { collect, parsePort, parseWith, withCommonFlags, withLog, withPorts } from '../shared/flags.ts';
 import type { CommonFlags, ParsedFlags } from '../shared/flags.ts';
 
 export interface Flags extends CommonFlags {
@@ -36,8 +36,6 @@ Examples:
   ${COMMANDS.endpointSliceWebhook} --cleanup
 
 Exit codes: 0 success, 1 failed while running, 2 wrong flags or configuration.`;
-
-const collect = (value: string, previous: string[] | undefined): string[] => [...(previous ?? []), value];
 
 const createCommand = (): Command => {
   const command = new Command(COMMANDS.endpointSliceWebhook)

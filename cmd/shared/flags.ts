@@ -27,6 +27,9 @@ export const parsePort = (value: string): number => {
   return port;
 };
 
+/** Of a flag that may be repeated. */
+export const collect = (value: string, previous: string[] = []): string[] => [...previous, value];
+
 export const withPorts = (command: Command): Command =>
   command
     .option('--health-port <port>', 'port for /healthz and /readyz; 0 picks a free one (default: 8081)', parsePort)

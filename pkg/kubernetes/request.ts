@@ -15,6 +15,12 @@ export const CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
   merge: 'application/merge-patch+json',
 };
 
+/** The patch under optimistic lock: a conflict where the object is no longer the one that was read. */
+export const lockedPatch = (patch: { readonly metadata?: unknown }, { metadata }: KubernetesObject): object => ({
+  ...patch,
+  metadata: { ...(patch.metadata as object | undefined), resourceVersion: metadata?.resourceVersion },
+});
+
 /** Page size of lists; the size that client-go's pager and kubectl use. */
 const DEFAULT_PAGE_SIZE = 500;
 

@@ -8,7 +8,11 @@ import { type Distribution, type FeatureGates, TRAFFIC_DISTRIBUTIONS, type Traff
 import { fullName, isEnabled } from './features.ts';
 import { type Explained, type Reason, explained } from './reasons.ts';
 
-const TOPOLOGY_MODE_SINCE = 27;
+const MODE_SINCE = 27;
+
+/** The annotation that asks components of this version, and its value. */
+export const askingAnnotation = (version: KubernetesVersion): readonly [key: string, value: string] =>
+  atLeast(version, MODE_SINCE) ? [ANNOTATION_TOPOLOGY_MODE, 'Auto'] : [ANNOTATION_TOPOLOGY_AWARE_HINTS, 'auto'];
 
 /**
  * The annotation's value as components of this version read it: the older key wins even if it is empty, the newer one is
@@ -17,7 +21,7 @@ const TOPOLOGY_MODE_SINCE = 27;
 export const topologyAnnotation = ({ metadata }: Service, version: KubernetesVersion): string | undefined => {
   const annotations = metadata?.annotations ?? {};
   const older = annotations[ANNOTATION_TOPOLOGY_AWARE_HINTS];
-  return older ?? (atLeast(version, TOPOLOGY_MODE_SINCE) ? annotations[ANNOTATION_TOPOLOGY_MODE] : undefined);
+  return older ?? (atLeast(version, MODE_SINCE) ? annotations[ANNOTATION_TOPOLOGY_MODE] : undefined);
 };
 
 /** Values of the annotation that ask for nothing. */
@@ -26,7 +30,7 @@ export const isOff = (value: string): boolean => value === '' || value === 'disa
 /** Whether an annotation-reading proxy uses hints: since 1.27 any value but empty, `disabled` and `Disabled`. */
 export const annotationAdmitsHints = (service: Service, version: KubernetesVersion): boolean => {
   const value = topologyAnnotation(service, version) ?? '';
-  return atLeast(version, TOPOLOGY_MODE_SINCE) ? !isOff(value) : isAuto(value);
+  return atLeast(version, MODE_SINCE) ? !isOff(value) : isAuto(value);
 };
 
 const understoodValue = (value: string, version: KubernetesVersion, gates: FeatureGates) => {

@@ -165,6 +165,11 @@ const namesStrategy = (object: string): string => {
 const oldOrNew = (holds: (object: string) => string): string =>
   `(${holds('object')}) || (oldObject != null && ${holds('oldObject')})`;
 
+const hasAppliedSettings = {
+  name: 'has-applied-settings',
+  expression: oldOrNew((object) => hasAnnotation(object, ANNOTATION_APPLIED)),
+};
+
 const notTheReconciler = (user: string) => ({
   name: 'not-the-settings-reconciler',
   expression: `request.userInfo.username != ${literal(user)}`,
@@ -181,10 +186,7 @@ const keepEntry = ({
   rules: [ruleFor(SERVICES, ['UPDATE'])],
   namespaceSelector: { matchLabels: { [LABEL_ROUTING]: routingLabel }, ...notExcluded(excludedNamespaces) },
   objectSelector: notManaged,
-  matchConditions: [
-    notTheReconciler(settingsReconcilerUser),
-    { name: 'has-applied-settings', expression: oldOrNew((object) => hasAnnotation(object, ANNOTATION_APPLIED)) },
-  ],
+  matchConditions: [notTheReconciler(settingsReconcilerUser), hasAppliedSettings],
 });
 
 /** Lets the strategy label follow the annotation, in any namespace. */
@@ -230,10 +232,7 @@ const etcdClientsReleasedEntry = ({ excludedNamespaces }: RegistrationOptions): 
     ],
   },
   objectSelector: byDruid,
-  matchConditions: [
-    etcdClientCondition,
-    { name: 'has-applied-settings', expression: oldOrNew((object) => hasAnnotation(object, ANNOTATION_APPLIED)) },
-  ],
+  matchConditions: [etcdClientCondition, hasAppliedSettings],
 });
 
 /** Without match conditions every write of every Service would be asked about: there the reconciler sets the label alone. */

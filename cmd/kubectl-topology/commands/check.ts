@@ -9,7 +9,8 @@ import { renderFindings } from '../../../pkg/report/check.ts';
 import { choiceFlag, flag, topologyCommand } from '../command.ts';
 import { FINDINGS_OUTPUT_FLAG, printFindings } from '../output.ts';
 import { UsageError } from '../io.ts';
-import { collect, versionFlag } from '../flags.ts';
+import { collect } from '../../shared/flags.ts';
+import { versionFlag } from '../flags.ts';
 import { ciliumVersionFlag } from '../model-flags.ts';
 
 export const check = topologyCommand({

@@ -10,6 +10,7 @@ import { differs, patchFor, revertPatch } from '../../flow/assemble/turn.ts';
 import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import type { HintsInForce } from '../../flow/demand/arrivals.ts';
 import { except, isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
+import { lockedPatch } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, Result } from '../../kubernetes/types.ts';
 import { type SettingsPlan, effectiveStrategy, parseApplied, planStrategyLabel } from '../../routing/index.ts';
@@ -58,9 +59,7 @@ export const writeService = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   if (plan.kind === 'unchanged') return false;
-  const metadata = plan.patch['metadata'] as Record<string, unknown> | undefined;
-  const patch = { ...plan.patch, metadata: { ...metadata, resourceVersion: service.metadata?.resourceVersion } };
-  const sent = client.patch<Service>(SERVICES, refOf(service), 'merge', patch, {}, signal);
+  const sent = client.patch<Service>(SERVICES, refOf(service), 'merge', lockedPatch(plan.patch, service), {}, signal);
   return (await except(sent, isConflict, isNotFound)) !== undefined;
 };
 

@@ -7,6 +7,7 @@ import { NAMESPACES, SERVICES } from '../../apis/resources.ts';
 import { isHeld } from '../../gardener/decide.ts';
 import { ApiError, ifFound, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import { lockedPatch } from '../../kubernetes/request.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { NamespaceDecision, ObjectDecision } from './context.ts';
@@ -30,13 +31,6 @@ const CONFLICT_RETRY_MS = 1_000;
 const wantedText = ({ decision, want }: ObjectDecision): string =>
   want === undefined ? `none:${decision.kind === 'refused' ? decision.reason : ''}` : JSON.stringify(want);
 
-/** The patch under optimistic lock: `applied` must never claim a value that another writer set in the same moment. */
-const lockedPatch = ({ plan, object }: ObjectDecision): Record<string, unknown> => {
-  const patch = plan.kind === 'patch' ? plan.patch : {};
-  const metadata = patch['metadata'] as Record<string, unknown> | undefined;
-  return { ...patch, metadata: { ...metadata, resourceVersion: object.metadata?.resourceVersion } };
-};
-
 const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
   if (want === undefined) return 'takeback';
   return repair ? 'repair' : 'change';
@@ -58,7 +52,8 @@ const applyOne = async (
   const permit = guard.admit(key, wish);
   if (permit.kind === 'wait') return permit.afterMs;
   try {
-    await client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item), {}, signal);
+    // `applied` must never claim a value that another writer set in the same moment.
+    await client.patch<Service>(SERVICES, item.ref, 'merge', lockedPatch(item.plan.patch, item.object), {}, signal);
   } catch (error) {
     if (isNotFound(error)) return false;
     if (isConflict(error)) return CONFLICT_RETRY_MS;

@@ -8,7 +8,7 @@ import { ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, type Resource, SERVICES } from
 import { isResponsible } from '../../gardener/extension/select.ts';
 import { hasFinalizer } from '../../gardener/extension/status.ts';
 import { except, ifFound, isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
-import { listKept } from '../../kubernetes/request.ts';
+import { listKept, lockedPatch } from '../../kubernetes/request.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import { isEtcdClient, isMadeByDruid } from '../../routing/etcd-clients.ts';
@@ -42,9 +42,8 @@ const patchAnew = async <T extends KubernetesObject>(
   for (let tries = 1; ; tries += 1) {
     const patch = patchOf(object);
     if (patch === undefined) return false;
-    const metadata = { ...(patch.metadata as object | undefined), resourceVersion: object.metadata?.resourceVersion };
     try {
-      await client.patch(resource, ref, 'merge', { ...patch, metadata }, {}, signal);
+      await client.patch(resource, ref, 'merge', lockedPatch(patch, object), {}, signal);
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;

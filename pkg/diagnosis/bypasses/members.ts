@@ -66,14 +66,14 @@ const podsOf = ({ metadata, spec }: Service): string => {
   return [metadata?.namespace, ...labels.sort(byText)].join();
 };
 
-export const askOf = ({ metadata, spec }: Service): string =>
+export const wishTextOf = ({ metadata, spec }: Service): string =>
   [spec?.trafficDistribution, ...BOTH_ANNOTATIONS.map((key) => metadata?.annotations?.[key])].join();
 
 /** Clients that are seen to use another Service of the same Pods, which asks for something else. */
 export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeof memberIndex>) =>
   (alike.get(podsOf(service)) ?? []).flatMap((each) => {
     const caller = callers.get(keyOfService(each))?.find(({ runner }) => !selects(each, runner));
-    if (caller === undefined || askOf(each) === askOf(service)) return [];
+    if (caller === undefined || wishTextOf(each) === wishTextOf(service)) return [];
     const evidence = { object: `Service ${keyOfService(each)}`, field: 'spec.selector', value: 'the same Pods' };
     const decides = 'it connects to that Service of the same Pods, which asks for something else';
     const setting = 'the same setting there, or this Service for these clients';

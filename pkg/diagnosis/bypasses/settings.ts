@@ -1,10 +1,10 @@
 // What a proxy is set to already, by objects and by its version.
 import type { Service } from '../../apis/core.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
+import { askingAnnotation } from '../../upstream/wish.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
-import { atLeast, compareVersions } from '../../routing/version.ts';
+import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
@@ -12,7 +12,7 @@ import { imageVersion } from '../routers/kube-proxy.ts';
 import type { EntryObject } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import { SERVICE_MARKS } from './kinds.ts';
-import { type Found, askOf } from './members.ts';
+import { type Found, wishTextOf } from './members.ts';
 import type { Client } from './types.ts';
 
 /** An alternative that versions without the field do not have. */
@@ -263,8 +263,8 @@ export const isUpstream = ({ metadata }: Service): boolean =>
 export const ofCache = (upstream: Service | undefined, version: KubernetesVersion): Partial<Client> => {
   if (upstream === undefined)
     return { setting: 'what that Service is set to (`-upstreamsvc`, or `forward` in its Corefile)' };
-  if (/\w/.test(askOf(upstream))) return { setting: '' };
-  const auto = atLeast(version, 27) ? `${ANNOTATION_TOPOLOGY_MODE}=Auto` : `${ANNOTATION_TOPOLOGY_AWARE_HINTS}=auto`;
+  if (/\w/.test(wishTextOf(upstream))) return { setting: '' };
+  const auto = askingAnnotation(version).join('=');
   const [of, field] = [`service ${nameOf(upstream)}`, '{"spec":{"trafficDistribution":"PreferClose"}}'];
   const set = isEnabled('ServiceTrafficDistribution', version) ? `patch ${of} -p '${field}'` : `annotate ${of} ${auto}`;
   return { setting: `\`kubectl -n kube-system ${set}\`` };

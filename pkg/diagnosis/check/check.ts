@@ -11,7 +11,7 @@ import {
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
-import { type Wish, wishOf } from '../../upstream/index.ts';
+import { type Wish, askingAnnotation, wishOf } from '../../upstream/wish.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { areFoundOtherwise } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
@@ -171,10 +171,8 @@ const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOption
   if (version === undefined) return remedyOf(reason);
   const settings = routingSettings(version);
   const { trafficDistribution: value } = readsPreferCloseOnly(ciliumVersion) ? withOlderName(settings) : settings;
-  const [key, auto] = atLeast(version, COMPARES_SINCE)
-    ? [ANNOTATION_TOPOLOGY_MODE, 'Auto']
-    : [ANNOTATION_TOPOLOGY_AWARE_HINTS, 'auto'];
-  const way = value === undefined ? `the annotation \`${key}: ${auto}\`` : `\`spec.trafficDistribution: ${value}\``;
+  const annotation = askingAnnotation(version).join(': ');
+  const way = value === undefined ? `the annotation \`${annotation}\`` : `\`spec.trafficDistribution: ${value}\``;
   const remedies: Partial<Record<FindingReason, string>> = {
     NotRequested: `Set ${way}.`,
     AnnotationDeprecated: `Use ${way} instead.`,

@@ -1,11 +1,11 @@
 // How a Service asks for routing by zone in a way that this version and these data planes understand, and who would undo that.
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
-import { type Proxy, distributionOf } from '../../upstream/index.ts';
-import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import type { Proxy } from '../../upstream/index.ts';
+import { BOTH_ANNOTATIONS, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import { askingAnnotation, distributionOf } from '../../upstream/wish.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { isInternalOnly } from '../bypasses/settings.ts';
@@ -44,9 +44,7 @@ export const settingsFor = (facts: Facts) => {
   const needing = routings.filter((own) => needsAnnotation(own.proxy, own.version.minor));
   const insists = needing.some(({ proxy, version: { minor } }) => proxy.kind !== 'kube-proxy' || minor < 27);
   const field = values.find((value) => distributionOf(value, version, options.gates) !== undefined);
-  const [key, auto] = atLeast(version, 27)
-    ? [ANNOTATION_TOPOLOGY_MODE, 'Auto']
-    : [ANNOTATION_TOPOLOGY_AWARE_HINTS, 'auto'];
+  const [key, auto] = askingAnnotation(version);
   return {
     /** The annotation, and its value. */
     key,
@@ -66,7 +64,7 @@ export const settingsFor = (facts: Facts) => {
 };
 
 export const presentAnnotation = (annotations: StringMap = {}): string | undefined =>
-  [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE].find((key) => annotations[key] !== undefined);
+  BOTH_ANNOTATIONS.find((key) => annotations[key] !== undefined);
 
 /** The annotation for data planes that want one; where the field asks already, by a value that leaves it in force. */
 export const annotate: Fix = (facts) => {

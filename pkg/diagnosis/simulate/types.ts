@@ -16,7 +16,8 @@ import { strategySettings, withOldProxies } from '../../routing/plan.ts';
 import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts';
 import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { DISTRIBUTION_NAMES } from '../../upstream/features.ts';
-import { type FeatureGates, type Reason, distributionOf } from '../../upstream/index.ts';
+import type { FeatureGates, Reason } from '../../upstream/index.ts';
+import { askingAnnotation, distributionOf } from '../../upstream/wish.ts';
 import type { PriceTable } from '../prices.ts';
 import type { Stated } from '../routers/types.ts';
 
@@ -90,7 +91,7 @@ export const settingsOfMode = (
 ): RoutingSettings => {
   if (mode === 'none') return NOTHING;
   if (mode === 'Auto') {
-    const key = atLeast(version, 27) ? ANNOTATION_TOPOLOGY_MODE : ANNOTATION_TOPOLOGY_AWARE_HINTS;
+    const [key] = askingAnnotation(version);
     return { labels: {}, annotations: { [key]: 'Auto' } };
   }
   if (!isStrategy(mode)) return { ...NOTHING, trafficDistribution: mode };

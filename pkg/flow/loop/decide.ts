@@ -1,5 +1,5 @@
 // Whether a Service's hints change now, and to what: the step rule.
-import { sumBy, sumOf } from '../../apis/values.ts';
+import { countBy, sumBy, sumOf } from '../../apis/values.ts';
 import { type HintsInForce, endpointsWithHints } from '../demand/arrivals.ts';
 import { evaluatePlan } from '../evaluate.ts';
 import { amountOf } from '../types.ts';
@@ -72,8 +72,7 @@ export const rejoined = (plan: Plan, input: EvaluateInput): Plan => {
   if (plan.spread) return plan;
   const { demand, targetUtilization } = input;
   const hints = new Map(plan.endpoints.map(({ name, forZones }) => [name, forZones]));
-  const servers = new Map<string, number>();
-  for (const zone of [...hints.values()].flat()) servers.set(zone, (servers.get(zone) ?? 0) + 1);
+  const servers = countBy([...hints.values()].flat(), (zone) => zone);
   const loadOf = (zones: readonly string[]): number =>
     sumBy(Object.keys(demand), (zone) => {
       const count = servers.get(zone) ?? 0;
