@@ -197,6 +197,12 @@ const PUBLISHED = {
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true, serving: false }, nodeName: 'node-2', zone: 'c' }],
 };
 const MARIADB = { apiVersion: 'k8s.mariadb.com/v1alpha1', kind: 'MariaDB', name: 'repl', uid: 'm', controller: true };
+const ON_PREMISES = {
+  ...DOWN,
+  metadata: { name: 'mi-0', labels: { 'eks.amazonaws.com/compute-type': 'hybrid' } },
+  spec: {},
+  status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.31.7' } },
+};
 const MANAGED = { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
 const LATE = {
   ...ENDS,
@@ -1635,6 +1641,14 @@ const ROWS: readonly Row[] = [
     /Nothing to do/,
   ],
   [
+    'https://github.com/awsdocs/amazon-eks-user-guide/pull/994',
+    { version: '1.31.7', spec: CLOSE, extra: [ON_PREMISES] },
+    'Ineffective',
+    'ClientNodeWithoutZone',
+    /^✗ ineffective: at least 75 %/,
+    /kubectl label node mi-0 .*hybrid Nodes are in no zone of AWS/,
+  ],
+  [
     'https://github.com/awsdocs/amazon-eks-user-guide/pull/1001',
     { version: '1.32.7', spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [LATE] },
     'Ineffective',
@@ -1669,7 +1683,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through any Node that the load balancer of Google picks$/,
-    /From GKE 1\.33\.3-gke\.1392000 on/,
+    /from 1\.33\.3-gke\.1392000 on/,
   ],
   [
     'https://github.com/kubernetes/ingress-gce/pull/2815',

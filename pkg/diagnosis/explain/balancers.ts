@@ -212,13 +212,8 @@ const FAMILIES: readonly Family[] = [
     enters: 'through any Node that the load balancer of Google picks',
     // kubernetes/ingress-gce pkg/annotations/service.go; GKE documents it from 1.31.0-gke.1506000 on
     evenly: 'weigh Nodes by their Pods (annotation `networking.gke.io/weighted-load-balancing: pods-per-node`)',
-    remedy: `${STAYS} On GKE zones count for an internal load balancer with subsetting only: \`spec.trafficDistribution: PreferClose\` (kubernetes/ingress-gce#2815).`,
+    remedy: `${STAYS} On GKE zones count for an internal load balancer with subsetting only, from 1.33.3-gke.1392000 on: \`spec.trafficDistribution: PreferClose\`, with Pods in each zone of its clients (kubernetes/ingress-gce#2815).`,
     modes: {
-      internal: {
-        enters: 'through any Node that the load balancer of Google picks',
-        remedy:
-          'From GKE 1.33.3-gke.1392000 on `spec.trafficDistribution: PreferClose` has it keep to zones where the cluster has GKE subsetting, with Pods in each zone of its clients (kubernetes/ingress-gce#2815).',
-      },
       affinity: {
         enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",
         remedy:
@@ -313,14 +308,13 @@ export const kindOf = (
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
   const { daemonSets, containers, labels } = index.bypasses;
   const variables = containers.flatMap(({ env }) => Object.entries(env));
+  const isClose = service.spec?.trafficDistribution === 'PreferClose';
   const signs = new Set([
     ...own,
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
     ...(isCrossZone(service) ? ['cross-zone'] : []),
-    ...(isInternalOnly(service)
-      ? [service.spec?.trafficDistribution === 'PreferClose' && atLeast(version, 33) ? 'affinity' : 'internal']
-      : []),
+    ...(isInternalOnly(service) && isClose && atLeast(version, 33) ? ['affinity'] : []),
   ]);
   const isThere = ({ shown, namespace, daemonSet, modes = {} }: Family): boolean =>
     labels.some((key) => shown?.test(key)) ||

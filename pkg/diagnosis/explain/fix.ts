@@ -6,6 +6,7 @@ import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { hasSelector } from '../models/lookup.ts';
+import { computeTypeOf } from '../routers/nodes.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Fix, NEAREST, annotate, ask, askingNote, isTooOld, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
@@ -54,6 +55,9 @@ const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s
 
 const TAKE_OFF = '# in one place take the annotation off: it does nothing but TopologyAwareHintsDisabled events';
 const WRITE_AGAIN = `# endpoints get the zone of their Node when they are written next: then ${TOUCH}`;
+/** awsdocs/amazon-eks-user-guide#906, #994 */
+const HYBRID =
+  '# hybrid Nodes are in no zone of AWS: give those of one place one of their own, and run one of its Pods there';
 const RESTART_LATE = `# then restart kube-proxy there: that of ${LATE_ZONE_VERSIONS} reads the zone when it starts, and no more`;
 
 const labelNode: Fix = (facts) => {
@@ -74,6 +78,7 @@ const labelNode: Fix = (facts) => {
   return [
     ...(vain ? [TAKE_OFF, askingNote(facts)?.line ?? []].flat() : []),
     ...(unlabelled.length === nodes.length && !isKnown ? [LABEL_KUBELET] : label),
+    ...(unlabelled.some((node) => computeTypeOf(node) === 'hybrid') ? [HYBRID] : []),
     ...(endpoints.some(({ zone }) => zone === '') ? [WRITE_AGAIN] : []),
     ...(racedNodes({ readyNodes: unlabelled, routers: index.routers }).length > 0 ? [RESTART_LATE] : []),
   ];
