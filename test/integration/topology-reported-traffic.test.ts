@@ -1129,7 +1129,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       })),
     },
     maybeAround('headless-service'),
-    /none of Dapr: a call by the name of the Service takes its cluster IP/,
+    /none for calls by Dapr; one by the name of the Service takes its cluster IP/,
   ],
   [
     'https://github.com/cilium/cilium/issues/16906',

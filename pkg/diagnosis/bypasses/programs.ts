@@ -2,7 +2,8 @@
 import type { Client } from './types.ts';
 
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
-export const BESIDE = /exporter|kube-state-metrics|pgbouncer|pgpool|proxysql|maxscale|mysql-?router|tiproxy/;
+export const BESIDE =
+  /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|tiproxy|percona\/haproxy/;
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 const BY_RING =
   'distributors and queriers find its Pods in the ring of their memberlist, and connect to those of all zones';
@@ -92,7 +93,7 @@ export const MEMBERS: readonly (readonly [
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
   [/serving\/cmd\/activator/, NONE, 'surely', BY_REVISION],
-  [/-dapr$/, 'none of Dapr: a call by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
+  [/-dapr$/, 'none for calls by Dapr; one by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   // bitnami/charts#5201
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
