@@ -255,17 +255,17 @@ const HAIRPIN =
 const NO_HAIRPIN =
   'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller)';
 
-/** By annotations. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, kubernetes/ingress-nginx#7900 */
+/** By annotations and class. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, kubernetes/ingress-nginx#7900 */
 const HAS_HAIRPIN =
-  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*aws-load-balancer-type=(?:nlb|external);)(?!.*(?:preserve_client_ip\.enabled=false|target-type=ip;))/s;
+  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:preserve_client_ip\.enabled=false|target-type=ip;))/s;
 
 /** On which Nodes Pods do not reach the addresses by which the world does. */
 const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
   const say = (what: string, or: string) => [
     cause('prerequisite', 'LoadBalancerTraffic', what, `${BY_NAME}, or ${or}.`),
   ];
-  const marks = Object.entries(service.metadata?.annotations ?? {}).map((entry) => `${entry.join('=')};`);
-  if (HAS_HAIRPIN.test(marks.join('')))
+  const marks = Object.entries({ ...service.metadata?.annotations, class: service.spec?.loadBalancerClass });
+  if (HAS_HAIRPIN.test(marks.map((entry) => `${entry.join('=')};`).join('')))
     return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);
   if (service.spec?.externalTrafficPolicy !== 'Local') return [];
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
