@@ -31,6 +31,8 @@ const MARKS = [
   'objectset.rio.cattle.io/owner-name',
   'objectset.rio.cattle.io/id',
   'objectset.rio.cattle.io/hash',
+  'policies.kyverno.io/last-applied-patches',
+  'gatekeeper.sh/mutations',
   ANNOTATION_ORIGIN,
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -294,6 +296,13 @@ const byHelm: By = (question) => {
   return `Helm owns it: set it in the values of the chart${chartValue(question)}, or in a post-renderer where it has none; an upgrade may undo the command`;
 };
 
+/** Kyverno writes `<rule>.<policy>.kyverno.io: …` a line; Gatekeeper `Assign//<name>:1` (docs/customize-startup there), where that is switched on. */
+const byPolicy: By = ({ annotations }) => {
+  const own = annotations['policies.kyverno.io/last-applied-patches'] ?? annotations['gatekeeper.sh/mutations'];
+  const by = own?.trim().replaceAll(/:.*$/gm, '').replaceAll('\n', ', ');
+  return by && `policies change it at admission (${by}): where one sets the same field, make the change there`;
+};
+
 /** In this order (what Flux, Argo CD or Fleet install by Helm carries Helm's marks too), and whether another change is reverted. */
 const OWNERS: readonly (readonly [by: By, reverts: boolean])[] = [
   [byGardener, true],
@@ -305,6 +314,7 @@ const OWNERS: readonly (readonly [by: By, reverts: boolean])[] = [
   [byHelmRelease, false],
   [byArgo, false],
   [byHelm, false],
+  [byPolicy, false],
   [byWriter, true],
 ];
 

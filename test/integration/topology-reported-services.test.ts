@@ -79,6 +79,18 @@ const nodePool = (name: string, values: readonly string[]) => ({
     },
   },
 });
+const aloneIn = (at: number) => ({
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { namespace: 'shop', name: `web-${at}` },
+  spec: {
+    replicas: 1,
+    template: {
+      metadata: { labels: { app: 'web', name: `web-${at}` } },
+      spec: { topologySpreadConstraints: [{ ...ZONES, labelSelector: { matchLabels: { name: `web-${at}` } } }] },
+    },
+  },
+});
 const NODE_CLASS = {
   apiVersion: 'karpenter.k8s.aws/v1',
   kind: 'EC2NodeClass',
@@ -1357,6 +1369,44 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: 33 %/,
     /→ Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too\./,
     /Run more replicas|kubectl (?:patch|scale|rollout)/,
+  ],
+  [
+    'https://github.com/openshift/cluster-ingress-operator/issues/348',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a'],
+      workload: { labels: { 'ingresscontroller.operator.openshift.io/owning-ingresscontroller': 'default' } },
+      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /is a preference only .*→ Set `whenUnsatisfiable: DoNotSchedule` .*IngressController default in openshift-ingress-operator/,
+    /Run more replicas/,
+  ],
+  [
+    'https://github.com/firestoned/bindy/pull/473',
+    { spec: CLOSE, endpoints: ['a:a', 'a:a', 'a:a'], pods: null, extra: [0, 1, 2].map(aloneIn) },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /web-0 has one replica, and its constraint counts no Pod of the other workloads\..*→ Have each constraint select/,
+    /older roll-out/,
+  ],
+  [
+    'https://github.com/kyverno/policies/pull/443',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'a:a'],
+      workload: {
+        annotations: { 'policies.kyverno.io/last-applied-patches': 'spread.spread-pods.kyverno.io: added /spec/a\n' },
+      },
+      pods: { topologySpreadConstraints: [ON_NODES] },
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /# policies change it at admission \(spread\.spread-pods\.kyverno\.io\): where one sets the same field/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/121284',

@@ -6,8 +6,7 @@ import type { Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
-import { evacuatedZones, evacuationCauses, failingCauses } from './spread.ts';
-import { chosenBy, inOneZone, spreadCauses, spreadText } from './spread.ts';
+import { chosenBy, evacuatedZones, evacuationCauses, inOneZone, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
@@ -30,7 +29,7 @@ import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
-import { crossingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
+import { crossingCauses, failingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
 import { edgeRequest, elsewhere, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**

@@ -4,6 +4,8 @@ import { byText, countBy, nameOf, sumBy, timeText } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { markedSlices } from '../../evacuation/decide.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import { isPlacedByGardener } from '../owner.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
@@ -61,22 +63,24 @@ const CORDONED_REMEDY =
   'Uncordon a Node there, or add one: Pods that run elsewhere stay until they are placed anew (restart the workload).';
 
 /** Zones that are empty because every Node there keeps these Pods away, and what would help against more than taints; undefined: none is. */
-const barred = ({ index }: Facts, workload: Workload, zones: readonly string[]) => {
+const barred = (facts: Facts, workload: Workload, zones: readonly string[]) => {
   const terms = { nodes: isPinned(workload, zones) ? [] : (workload.nodeTerms ?? []) };
   const asked = Object.entries(terms.nodes[0]?.matchLabels ?? {}).map(([key, value]) => ` ${key}=${value}`);
   const unselected = `its labels are not those of the nodeSelector or node affinity${asked.join()}`;
   const why = (node: Node) => (selectsNode(terms, node) ? barrier(node, workload) : unselected);
   const found = zones.flatMap((zone) => {
-    const own = index.nodesIn.get(zone) ?? [];
+    const own = facts.index.nodesIn.get(zone) ?? [];
     const first = own[0] && why(own[0]);
     return first === undefined || own.some((node) => why(node) === undefined) ? [] : [{ zone, own, first }];
   });
   const reasons = found.map(
     ({ zone, own, first }) => `every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`,
   );
+  if (found.length === 0) return undefined;
   const byLabels = found.some(({ first }) => first === unselected) ? UNSELECTED_REMEDY : undefined;
-  const remedy = found.every(({ first }) => first === 'cordoned') ? CORDONED_REMEDY : byLabels;
-  return found.length === 0 ? undefined : { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, remedy };
+  const isCordoned = found.every(({ first }) => first === 'cordoned');
+  const remedy = isCordoned ? CORDONED_REMEDY : (karpenterRemedy(facts, workload, zones) ?? byLabels);
+  return { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, remedy };
 };
 
 export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
@@ -147,22 +151,23 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, true);
   const bars = barred(facts, workload, zones);
   const held = volumes === true ? VOLUMES_REMEDY : undefined;
-  if (bars !== undefined)
-    return say(
-      bars.text,
-      bars.remedy === CORDONED_REMEDY
-        ? bars.remedy
-        : (karpenterRemedy(facts, workload, zones) ?? bars.remedy ?? held ?? BARRED_REMEDY),
-      true,
-    );
+  if (bars !== undefined) return say(bars.text, bars.remedy ?? held ?? BARRED_REMEDY, true);
   if (isPinned(workload, zones))
     return say(`${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`, PINNED_REMEDY);
   const constraint = zoneConstraint(workload);
   const { maxSkew = 1, whenUnsatisfiable, byRevision = false } = constraint ?? {};
-  const none = `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
-  if (constraint?.selectsOwn === false) return say(none, remedyOf('SpreadSelectsNothing'));
+  if (constraint?.selectsOwn === false)
+    return say(
+      `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`,
+      remedyOf('SpreadSelectsNothing'),
+    );
   const few = `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
-  if (hasFew(facts)) return say(few, constraint && remedyOf('SingleEndpoint'));
+  const counts = ({ podLabels }: Workload) => matchesSelector(constraint?.selector ?? {}, podLabels);
+  const alone = `${who} has one replica, and its constraint counts no Pod of the other workloads.`;
+  // firestoned/bindy#473
+  if (constraint && replicas === 1 && facts.workloads.length > 1 && facts.workloads.filter(counts).length === 1)
+    return say(alone, 'Have each constraint select the Pods of all these workloads, as the Service does.');
+  if (hasFew(facts) && !inOneZone(facts)) return say(few, constraint && remedyOf('SingleEndpoint'));
   const drawn = drawnText(workload);
   if (drawn !== '') return say(drawn, `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`);
   // kubernetes/kubernetes#89922
@@ -181,7 +186,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     );
   const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
-  const revises = byRevision || !revisesPods(workload) ? '' : BY_REVISION;
+  const revises = byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : BY_REVISION;
   const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
   const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
@@ -308,18 +313,6 @@ export const spreadCauses = (facts: Facts): Cause[] =>
 /** More than one, and clients elsewhere too. */
 export const inOneZone = ({ endpoints: [first, ...others], clientZones }: Facts): boolean =>
   others.length > 0 && clientZones.length > 1 && first?.zone !== '' && others.every(({ zone }) => zone === first?.zone);
-
-/** Connections fail, whatever is asked for. */
-export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Cause[] => {
-  const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
-  const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
-  const zoneless = (): string =>
-    `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
-  return [
-    ...(notServing.length > 0 ? [cause('used', 'PublishedNotReady', unready)] : []),
-    ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
-  ];
-};
 
 /** Zones that the slices of the Service are marked to leave, in name order. */
 export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] => [...markedSlices(slices).keys()];

@@ -1,5 +1,5 @@
 // What routers make of hints, Node by Node: which endpoints they use, and why not those of their zone.
-import type { Node } from '../../apis/core.ts';
+import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
@@ -172,4 +172,16 @@ export const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts
   const who = listed(own.map((node) => routers.of(node).title));
   const evidence = `${counted(own.length, 'Node')} with an endpoint of its own (${listed(own.map(nameOf))}): ${who} there reads no hints for Nodes.`;
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
+};
+
+/** Connections fail, whatever is asked for. */
+export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Cause[] => {
+  const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
+  const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
+  const zoneless = (): string =>
+    `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
+  return [
+    ...(notServing.length > 0 ? [cause('used', 'PublishedNotReady', unready)] : []),
+    ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
+  ];
 };

@@ -103,6 +103,7 @@ const constraintOf = (item: Fields, podLabels: StringMap) => ({
   /** It matches the Pods that it stands on. None without a selector; `matchLabelKeys` only narrows it to Pods like this one. */
   selectsOwn: item['labelSelector'] !== undefined && matchesSelector(selectorOf(item['labelSelector']), podLabels),
   ...defined({
+    selector: item['labelSelector'] === undefined ? undefined : selectorOf(item['labelSelector']),
     /** Pods of another template do not count. */
     byRevision: ifTrue(textsIn(item, 'matchLabelKeys').includes('pod-template-hash')),
     /** Nodes whose taints keep the Pods away are no domain. */
