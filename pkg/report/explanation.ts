@@ -30,15 +30,12 @@ const LOOP_ZONES: readonly Column<LoopReport['zones'][number]>[] = [
 
 const loopText = (loop: LoopReport, { under, mark, wrap }: Screen): string => {
   const { mode, targetPercent, zones, conditions, lastChange, inForce } = loop;
+  const head = [`${mode}, target ${targetPercent} %`, ...sharesOf(loop)].join('; ');
   const states = conditions.map(({ type, status, reason }) => `${type}=${status} (${reason})`).join(', ');
   const change =
     lastChange === undefined ? '' : `Last change ${lastChange.time}, ${lastChange.reason}: ${lastChange.message}`;
   return [
-    under(
-      'LOOP',
-      INDENT,
-      `${INDENT}${mark(inForce)} ${[`${mode}, target ${targetPercent} %`, ...sharesOf(loop)].join('; ')}\n`,
-    ),
+    under('LOOP', INDENT, `${INDENT}${mark(inForce)} ${head}\n`),
     zones.length === 0 ? '' : indented(tableOf(LOOP_ZONES, zones), INDENT),
     ...[states, change].filter((line) => line !== '').map((line) => wrap(line, INDENT)),
   ].join('');
@@ -68,10 +65,8 @@ const lends = ({ effective: { unserved }, loop, used }: Explanation): boolean =>
   loop?.inForce !== true &&
   used.some(({ zone, mode, inZone }) => mode !== '' && (inZone ?? 1) < 1 && !unserved.includes(zone));
 
-const keptText = (report: Explanation): string => {
-  const share = spillText(report) ?? shareText(report);
-  return lends(report) ? `${share}, as the hints direct` : share;
-};
+const keptText = (report: Explanation): string =>
+  `${spillText(report) ?? shareText(report)}${lends(report) ? ', as the hints direct' : ''}`;
 
 const failingText = ({ failing, failingInPart }: Explanation['effective']): string => {
   const all = failing.length === 0 ? '' : `; those of clients in ${failing.join(', ')} fail`;
@@ -231,8 +226,7 @@ const givenText = ({ given, loop }: Explanation, { under, mark }: Screen): strin
   const rows = given.flatMap(({ addressType, zones }) =>
     Object.entries(zones).map(([zone, counts]): GivenZone => [addressType, zone, counts]),
   );
-  const table = rows.length === 0 ? '' : indented(tableOf(GIVEN, rows), INDENT);
-  return `${under('GIVEN', INDENT, `${INDENT}${lines.join(INDENT)}`)}${table}`;
+  return `${under('GIVEN', INDENT, `${INDENT}${lines.join(INDENT)}`)}${rows.length === 0 ? '' : indented(tableOf(GIVEN, rows), INDENT)}`;
 };
 
 /** Nodes that are treated alike are one row, unless every Node is asked for. */
