@@ -1,5 +1,5 @@
 // Audits all Services of a cluster: each as explain does, what crosses zones altogether, why, and what would be saved.
-import { type EndpointSlice, type Service, zoneOfNode } from '../../apis/core.ts';
+import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { defined, nameOf, sumBy } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
@@ -9,10 +9,10 @@ import type { ExplainOptions } from '../explain/facts.ts';
 import { type SnapshotIndex, indexSnapshot, racedNodes } from '../explain/snapshot-index.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf } from '../explain/reasons.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
-import { keyOfService, serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
+import { serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
 import { type Tariff, weightedSum } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
-import { type ClusterSnapshot, type CollectionName, EVIDENCE, itemsOf, known } from '../snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, EVIDENCE, known } from '../snapshot.ts';
 import {
   type Assessed,
   type AuditGroup,
@@ -25,8 +25,6 @@ import {
 import { auditSum, causeGroups, sortServices } from './sum.ts';
 
 export const AUDIT_REASONS = {
-  EndpointZoneDiffers:
-    'Find out who changed the zone label of the Node; a restart of the Pod rewrites the endpoint; endpoints that other controllers write have to be fixed there.',
   EndpointWatchers:
     'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones choose endpoints for others.',
 };
@@ -72,16 +70,6 @@ export const auditFindings = ({ services, findings }: AuditReport, file: string 
   return [...ofServices, ...ofCluster];
 };
 
-const strayEndpoints = (slices: readonly EndpointSlice[], zones: ReadonlyMap<string, string>): string[] =>
-  slices.flatMap((slice) =>
-    (slice.endpoints ?? []).flatMap(({ addresses, nodeName = '', zone = '' }) => {
-      const actual = zones.get(nodeName) ?? '';
-      if (zone === '' || actual === '' || actual === zone) return [];
-      const where = `${slice.metadata?.namespace ?? 'default'}/${nameOf(slice)}`;
-      return [`${addresses[0] ?? ''} of ${where} (${zone}; Node ${nodeName} is in ${actual})`];
-    }),
-  );
-
 /** In one line, whatever their number: what is only possible changes no verdict. */
 const watchersText = ({ bypasses: { watchers } }: SnapshotIndex): string => {
   const titlesOf = (all: readonly Pick<(typeof watchers.others)[number], 'runner'>[]): string[] => [
@@ -102,11 +90,8 @@ const watchersText = ({ bypasses: { watchers } }: SnapshotIndex): string => {
 
 const when = (isThere: boolean, finding: ClusterFinding): ClusterFinding[] => (isThere ? [finding] : []);
 
-/** `slices`: those of the Services that are audited. */
-const clusterFindings = (snapshot: ClusterSnapshot, index: SnapshotIndex, slices: readonly EndpointSlice[]) => {
+const clusterFindings = (index: SnapshotIndex) => {
   const zoneless = index.readyNodes.filter((node) => zoneOfNode(node) === '');
-  const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
-  const stray = strayEndpoints(slices, zones);
   const raced = racedNodes(index);
   const watching = watchersText(index);
   return [
@@ -116,12 +101,6 @@ const clusterFindings = (snapshot: ClusterSnapshot, index: SnapshotIndex, slices
       certainty: 'seen',
       evidence: `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}; and no Service gets proportional hints.`,
       remedy: zoneless.length === index.readyNodes.length ? NO_ZONES : remedyOf('ClientNodeWithoutZone'),
-    }),
-    ...when(stray.length > 0, {
-      reason: 'EndpointZoneDiffers',
-      certainty: 'seen',
-      evidence: `${counted(stray.length, 'endpoint')} in another zone than their Node: ${listed(stray)}.`,
-      remedy: AUDIT_REASONS.EndpointZoneDiffers,
     }),
     // Nothing in the API shows it: the proxy read its Node before the label was set.
     ...when(raced.length > 0, {
@@ -188,7 +167,6 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
   const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
   const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(serviceKeyOfRef(each.draft)) ?? []));
   const measured = measuredOf(bill, services);
-  const slices = chosen.flatMap((service) => index.slices.get(keyOfService(service)) ?? []);
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
     ...routersReport(index.readyNodes, index.routers),
@@ -199,7 +177,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
     causes: causeGroups(services),
     /** Fractions of all connections by client zone, then endpoint zone; the empty name is for no zone. */
     matrix: matrixOf(all, total),
-    findings: clusterFindings(snapshot, index, slices),
+    findings: clusterFindings(index),
     ...defined({ prices: pricesOf(bill, measured), measured }),
     unseen: unseenOf(snapshot, JUDGED_BY),
   };

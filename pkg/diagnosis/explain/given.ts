@@ -216,17 +216,16 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
 };
 
 /** What the EndpointSlice controller would have written by now: it is behind, or does not run (kubernetes#107583, #117193). */
-export const behindCauses = ({ service, name, slices, pods, snapshot }: Facts): Cause[] => {
-  if (!hasSelector(service) || slices.length === 0 || !slices.every((slice) => isControllerSlice(slice))) return [];
-  const zones = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
+export const behindCauses = ({ service, name, slices, pods, index: { zoneOf: zones } }: Facts): Cause[] => {
   const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
   // One that is about to end is written as not ready.
   const isWritten = ({ conditions: { ready, terminating } = {} }: Endpoint) => ready !== false || terminating === true;
   const written = new Set(endpoints.filter(isWritten).map(({ targetRef }) => targetRef?.name));
   // A zone from which Amazon shifts traffic away has none (zone-shift of EKS).
   const used = new Set(endpoints.map(({ zone }) => zone));
-  const missing = pods.filter((pod) => pod.ready && !written.has(pod.name) && used.has(zones.get(pod.nodeName)));
-  const moved = endpoints.filter(({ nodeName = '', zone }) => zone && zone !== (zones.get(nodeName) ?? zone));
+  const own = hasSelector(service) && slices.every((slice) => isControllerSlice(slice)) ? pods : [];
+  const missing = own.filter((pod) => pod.ready && !written.has(pod.name) && used.has(zones.get(pod.nodeName)));
+  const moved = endpoints.filter(({ nodeName = '', zone }) => zone && zone !== (zones.get(nodeName) || zone));
   const lack = `ready Pods without ready endpoint: ${listed(missing.map((pod) => pod.name))}`;
   const differ = `endpoints in another zone than their Node: ${listed(moved.map(({ nodeName, zone }) => `${zone} on ${nodeName}`))}`;
   const texts = [...(missing.length > 0 ? [lack] : []), ...(moved.length > 0 ? [differ] : [])];

@@ -23,7 +23,7 @@ export const DIAGNOSIS_REASONS = {
   ControlPlaneNodes: `Add worker Nodes to the zone, or take the label \`node-role.kubernetes.io/control-plane\` from Nodes that run workloads. ${USE_FIELD} roles.`,
   HintsLost: `Change the Service (an annotation will do) or restart one Pod. ${USE_FIELD} CPU and keeps its hints.`,
   SlicesBehind:
-    'Change the Service (an annotation will do): the controller writes its slices anew. Where nothing comes of it, see whether kube-controller-manager runs its EndpointSlice controller (its log), and restart it.',
+    'Change the Service (an annotation will do): the controller writes its slices anew; those of other writers have to be fixed there. Where nothing comes of it, see whether kube-controller-manager runs its EndpointSlice controller (its log), and restart it.',
   HintsNotWritten:
     'See whether the EndpointSlice controller runs (kube-controller-manager, its logs and events), and whether its version knows the field.',
   WebhookMissing:
