@@ -1,5 +1,6 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
@@ -22,8 +23,9 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const nodes = itemsOf(snapshot.nodes);
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
-  const config = itemsOf(snapshot.routers).find(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
-  const { rootNamespace: root = 'istio-system', ...locality } = config?.settings ?? {};
+  const maps = itemsOf(snapshot.routers).filter(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
+  const config = Object.assign({}, ...maps.map(({ settings }) => settings)) as StringMap;
+  const { rootNamespace: root = 'istio-system', ...locality } = config;
   const { 'localityLbSetting.enabled': off = '', 'localityLbSetting.distribute': distribute = '' } = locality;
   const containers = daemonSets.flatMap((set) => set.containers);
   const workloads = itemsOf(snapshot.workloads);

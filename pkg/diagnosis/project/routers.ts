@@ -117,8 +117,8 @@ const FILE_KEYS =
   /^(?:featureGates\.|antreaProxy\.|(?:mode|hostnameOverride|ipvs\.(?:scheduler|strictARP)|clientConnection\.kubeconfig|localityLbSetting\.(?:enabled|distribute)|rootNamespace)$)/;
 /** Of Terway's CNI configuration, which is JSON. */
 const DATAPATH = /"eniip_virtual_type":\s*"(\w+)"/;
-/** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, Antrea's, and Istio's of a revision. */
-const FILES = /^(?:kube-proxy|antrea-config|istio(?:-\d[\w-]*)?$)/;
+/** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, Antrea's, and Istio's of any revision, or what AKS merges with that. */
+const FILES = /^(?:kube-proxy|antrea-config|istio(?:-|$))/;
 
 const only = (settings: StringMap, keys: RegExp): StringMap =>
   Object.fromEntries(Object.entries(settings).filter(([key]) => keys.test(key)));
@@ -131,7 +131,7 @@ const configIn = (object: Fields, name: string): StringMap | undefined => {
     return defined({ eniip_virtual_type: DATAPATH.exec(data['10-terway.conf'] ?? '')?.[1]?.toLowerCase() });
   const upstream = only(data, /^service-upstream$/);
   if (Object.keys(upstream).length > 0) return upstream;
-  if (!FILES.test(name)) return undefined;
+  if (!FILES.test(name) || (name.startsWith('istio') && data['mesh'] === undefined)) return undefined;
   // Of a list it counts that it is there.
   const files = Object.values(data).map((text) => only(flatYaml(text.replace(/ distribute:$/m, '$& set')), FILE_KEYS));
   return Object.assign({}, ...files) as StringMap;

@@ -125,6 +125,8 @@ const knowing = (...hosts: readonly string[]) =>
   object('networking.istio.io/v1', 'Sidecar', 's', { spec: { egress: [{ hosts }] } });
 const SHARES = {
   ...OFF,
+  // Of AKS, beside that of its revision.
+  metadata: { namespace: 'aks-istio-system', name: 'istio-shared-configmap-asm-1-25' },
   data: { mesh: 'localityLbSetting:\n  distribute:\n  - from: a/*\n    to:\n      a/*: 100\n' },
 };
 const OWNER = {
