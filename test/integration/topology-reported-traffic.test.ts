@@ -1254,6 +1254,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /the Pod that its endpoint picker chooses/,
   ],
   [
+    'https://github.com/grafana/loki/issues/19557',
+    members('loki-ingester'),
+    around('members'),
+    /in the ring of their memberlist, and connect to those of all zones → none is known/,
+  ],
+  [
     'https://github.com/knative/serving/issues/14615',
     members('x/serving/cmd/activator'),
     around('members'),

@@ -63,7 +63,8 @@ export const MEMBERS: readonly (readonly [
   [/zookeeper|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
   [/consul-server|^:8500$/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
   // grafana/mimir#10214, #13045, #13756
-  [RING, 'for reads of Mimir `-querier.prefer-availability-zones` (up to 3.0 `-zone`)', 'surely', BY_RING],
+  [/mimir.*(?:ingester|store-g)/, 'reads: `-querier.prefer-availability-zones` (to 3.0 `-zone`)', 'surely', BY_RING],
+  [RING, NONE, 'surely', BY_RING],
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
   [/grafana\/(?:mimir|loki|tempo|pyroscope)|cortex|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
