@@ -145,11 +145,12 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   const isOther = (each: Service) => isTwin(service, each) || behindIt.some((runner) => selects(each, runner));
   const others = (headless.get(namespace) ?? []).filter(isOther);
   const ports = new Set<unknown>(service.spec?.ports?.flatMap(({ port, targetPort = port }) => [port, targetPort]));
+  const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
   // One that has none of its ports, or that members of a ring find one another by, is for peers.
   const sharesPort = ({ spec }: Service) => spec?.ports?.some((each) => ports.has(each.targetPort ?? each.port));
-  const isForClients = (each: Service) => sharesPort(each) !== false && !/gossip|memberlist/.test(nameOf(each));
+  const isUsed = (each: Service) => sharesPort(each) !== false || callerOf(each) !== undefined;
+  const isForClients = (each: Service) => isUsed(each) && !/gossip|memberlist/.test(nameOf(each));
   const twins = others.filter((each) => RING.test(nameOf(service)) || isForClients(each));
-  const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
   const twin = twins.find(callerOf) ?? twins[0];
   const object = `Service ${keyOfService(service)}`;
   const signs = [

@@ -61,20 +61,21 @@ export const MEMBERS: readonly (readonly [
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
   [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
   [/zookeeper|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
-  [/consul-server|^:8500$/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
+  [/consul-server/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
   // grafana/mimir#10214, #13045, #13756
   [/mimir.*(?:ingester|store-g)/, 'reads: `-querier.prefer-availability-zones` (to 3.0 `-zone`)', 'surely', BY_RING],
   [RING, NONE, 'surely', BY_RING],
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
   [/grafana\/(?:mimir|loki|tempo|pyroscope)|cortex|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
-  // VictoriaMetrics/VictoriaMetrics#4792, thanos-io/thanos#5335
+  // VictoriaMetrics/VictoriaMetrics#4792
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
-  [/thanos-(?:store|quer)|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // vitessio/vitess#3355
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
   [/\b(?:pinot|druid|trino|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
-  [/\bminio\b|dgraph|qdrant|weaviate/, NONE, true, BY_PARTS],
+  // thanos-io/thanos#5335
+  [/\bminio\b|dgraph|qdrant|weaviate|thanos-quer/, NONE, true, BY_PARTS],
+  [/thanos-store|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306
   [
     /rocketmq|^:9876$/,
@@ -84,7 +85,7 @@ export const MEMBERS: readonly (readonly [
   ],
   // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445
   [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
-  [/couchbase|^:8091$/, '`preferredServerGroup` of clients, for reads from replicas', true],
+  [/couchbase/, '`preferredServerGroup` of clients, for reads from replicas', true],
   [/aerospike/, 'rack-aware reads of clients (`PREFER_RACK`), with racks by zone', true],
   [/neo4j|^:7687$/, 'a server policy by zone that clients name (`?policy=`); `bolt:` keeps to a cluster IP', true],
   [/\bsolr\b|^:8983$/, '`shards.preference=node.sysprop:` with a property for the zone', true, BY_PARTS],
