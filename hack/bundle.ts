@@ -77,10 +77,7 @@ const makeExecutable = (file: string): void => {
   chmodSync(file, 0o755);
 };
 
-/**
- * kubectl finds a plug-in by its bare name (Node takes the format from package.json beside it), and what completes it by
- * a name of its own.
- */
+/** kubectl finds a plug-in by its bare name (Node takes the format from package.json beside it), and what completes it by a name of its own. */
 const makePlugin = (target: string, command: string): void => {
   copyFileSync(join(target, `${command}.js`), join(target, command));
   const completion = join(target, command.replace('kubectl-', 'kubectl_complete-'));

@@ -47,10 +47,7 @@ const TICKS_PER_SECOND = 100;
 export const findCores = (available: number): Cores | undefined =>
   available >= 2 && spawnSync('taskset', ['--version']).status === 0 ? { server: 0, load: 1 } : undefined;
 
-/**
- * Moves this process with all its threads to these cores (`1`, `0-3`); children inherit that unless they are pinned
- * themselves.
- */
+/** Moves this process with all its threads to these cores (`1`, `0-3`); children inherit that unless they are pinned themselves. */
 export const pinSelf = (cores: string): void => {
   const { status, stderr } = spawnSync('taskset', ['-a', '-p', '-c', cores, String(process.pid)]);
   if (status !== 0) throw new Error(`cannot pin to core ${cores}: ${stderr.toString().trim()}`);

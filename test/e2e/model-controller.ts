@@ -159,10 +159,7 @@ const planOf = (stored: readonly EndpointSlice[], before: readonly EndpointSlice
   };
 };
 
-/**
- * Whether such totals by zone can be; else all that can. Before a new Pod has an address there may have been a sync, too,
- * of what was there.
- */
+/** Whether such totals by zone can be; else all that can. Before a new Pod has an address there may have been a sync, too, of what was there. */
 const impossibleTotals = (
   stored: readonly EndpointSlice[],
   before: readonly EndpointSlice[],

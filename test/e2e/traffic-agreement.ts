@@ -20,10 +20,7 @@ interface Disagreement {
   readonly connections: number;
 }
 
-/**
- * Chance that a right model is called wrong, in one comparison, at the most: once in a hundred thousand runs of a suite with
- * ten of them.
- */
+/** Chance that a right model is called wrong, in one comparison, at the most: once in a hundred thousand runs of a suite with ten of them. */
 const FALSE_ALARM = 1e-6;
 
 const term = (share: number, of: number): number => (share === 0 ? 0 : share * Math.log(share / of));
@@ -42,10 +39,9 @@ const settled = (share: number): number => {
 };
 
 /**
- * Cells that the model cannot explain. For n independent connections whose mean chance to reach a destination is p,
- * Hoeffding's inequality (1963, Theorem 1) bounds the chance to see a share q on one side of p by exp(-n·D(q‖p)), whatever
- * the mixture of chances behind p. Twice that for both sides, times the cells compared, stays below `FALSE_ALARM`. Where p is
- * 0 or 1 any deviation has infinite entropy: there the agreement is exact.
+ * Cells that the model cannot explain. For n independent connections whose mean chance to reach a destination is p, Hoeffding's inequality (1963,
+ * Theorem 1) bounds the chance to see a share q on one side of p by exp(-n·D(q‖p)), whatever the mixture of chances behind p. Twice that for both
+ * sides, times the cells compared, stays below `FALSE_ALARM`. Where p is 0 or 1 any deviation has infinite entropy: there the agreement is exact.
  */
 export const disagreements = (predicted: Shares, measured: Counts): Disagreement[] => {
   const origins = [...new Set([...Object.keys(predicted), ...Object.keys(measured)])].sort();

@@ -118,9 +118,8 @@ export const addressesOf = (node: number, host: number): AddressPair => {
 };
 
 /**
- * The words to put before a command so that it runs inside a network namespace.
- * nsenter and not `ip netns exec`, because the latter also gives the command mounts of its own: namespaces that are
- * created from in there would be invisible to everybody else, the clean-up included.
+ * The words to put before a command so that it runs inside a network namespace. nsenter and not `ip netns exec`, because the latter also gives the
+ * command mounts of its own: namespaces that are created from in there would be invisible to everybody else, the clean-up included.
  */
 export const enterPrefix = (namespace: string): [string, ...string[]] => [
   'nsenter',
@@ -200,9 +199,8 @@ export const removeBridge = (controlPlane: string): Promise<string> => ip(contro
 export const nodeDevice = 'eth0';
 
 /**
- * Joins a node's namespace to the bridge. The pair is made inside the two namespaces: made in the root namespace,
- * two beds would collide over the names. Service addresses get a route so that the kernel has a way out for the
- * packet before kube-proxy's rules replace its destination.
+ * Joins a node's namespace to the bridge. The pair is made inside the two namespaces: made in the root namespace, two beds would collide over the
+ * names. Service addresses get a route so that the kernel has a way out for the packet before kube-proxy's rules replace its destination.
  */
 export const joinNode = async (
   controlPlane: string,

@@ -14,10 +14,7 @@ export const endpointsIn = (counts: readonly number[], capacity = 1): FlowEndpoi
     })),
   );
 
-/**
- * Demand in proportion to `shares`, as much as there are endpoints: then a target of 1 + theta lets each carry theta more than its
- * fair share.
- */
+/** Demand in proportion to `shares`, as much as there are endpoints: then a target of 1 + theta lets each carry theta more than its fair share. */
 export const fairProblem = (shares: readonly number[], counts: readonly number[], theta: number): PlanInput => {
   const endpoints = endpointsIn(counts);
   const total = shares.reduce((sum, share) => sum + share, 0);

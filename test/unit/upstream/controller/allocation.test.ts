@@ -26,8 +26,7 @@ describe('allocate', () => {
 
   it('multiplies doubles in the order of the original', () => {
     expect(MINIMUM_FACTOR).to.equal(0.8333333333333334);
-    // 0.2 * 6 is 1.2000000000000002 and 0.8 * 6 is 4.800000000000001, so the minimums are 2 and 5; exact fractions would
-    // give 1 and 4, and hints.
+    // 0.2 * 6 is 1.2000000000000002 and 0.8 * 6 is 4.800000000000001, so the minimums are 2 and 5; exact fractions would give 1 and 4, and hints.
     const shares = new Map(Object.entries({ a: 0.2, b: 0.8 }));
     expect(allocate(shares, 6)).to.include({ reason: 'OverloadThreshold' });
     expect(allocate(shares, 5).kind).to.equal('allocated');
