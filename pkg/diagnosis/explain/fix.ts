@@ -159,9 +159,10 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
       `# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system, then restart the agents`,
     ];
   if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
+  const lines = CILIUM_TOPOLOGY_ON.map((line) => line.replaceAll('kube-system', agent?.namespace ?? 'kube-system'));
   return helm === 'cilium'
-    ? CILIUM_TOPOLOGY_ON
-    : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...CILIUM_TOPOLOGY_ON.slice(2)];
+    ? lines
+    : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...lines.slice(2)];
 };
 
 /** Where a mesh decides for all clients its setting is advice, in the remedy: no object of it is tried here. */
