@@ -5,7 +5,6 @@ import { atLeast } from '../../routing/version.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
-import { ownerNote } from '../owner.ts';
 import { type Fix, ask, settingsFor } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
@@ -98,28 +97,14 @@ export const spreadOut: Fix = (facts) =>
     return spec === undefined ? [] : [patchSpec(spec, workload)];
   });
 
-/** Why no command makes a zone get Pods of the workload, and what would; undefined: nothing is known. */
-const whyNone = (workload: Workload, facts: Facts): string | undefined => {
-  const { clientZones, endpoints, version } = facts;
-  const { kind, volumes = false, replicas } = workload;
-  const who = workloadTitle(workload);
-  const empty = clientZones.filter((zone) => endpoints.every((endpoint) => endpoint.zone !== zone));
-  const room = roomByZone(workload, facts);
-  const full = empty.filter((zone) => room.get(zone) === 0);
-  if (full.length > 0) return `no Node of ${listed(full)} has the CPU left that a Pod of ${who} requests: add Nodes`;
-  if (volumes || empty.some((zone) => !room.has(zone))) return undefined;
-  const constraint = workload.spread.find(({ topologyKey }) => topologyKey === LABEL_ZONE);
-  if (constraint?.whenUnsatisfiable === 'DoNotSchedule' || workload.drawn !== undefined) return undefined;
-  const note = workload.marks && ownerNote(workload.marks, { pointer: '/spec/replicas' }, version);
-  if (replicas < clientZones.length && scalerOf(workload, facts) === undefined && note?.reverts !== true)
-    return `the scheduler usually puts new Pods where fewest are, and nothing makes it: ${inOneZone(facts) ? 'delete one of them, or ' : ''}kubectl scale ${kind.toLowerCase()} ${workload.name} -n {namespace} --replicas=${clientZones.length}`;
-  return kind === 'Deployment' && !atLeast(version, MATCH_LABEL_KEYS_SINCE)
-    ? `a topologySpreadConstraint on ${LABEL_ZONE} in ${who}; up to Kubernetes 1.26 it counts old Pods too while a roll-out is under way: look again after it`
-    : undefined;
-};
-
+/** Zones whose Nodes would take Pods of a workload, had they the CPU. */
 export const whyNotSpread: Fix = (facts) =>
-  facts.workloads.flatMap((workload) => whyNone(workload, facts) ?? []).map((why) => `# ${why}`);
+  facts.workloads.flatMap((workload) => {
+    const served = new Set(facts.endpoints.map(({ zone }) => zone));
+    const full = [...roomByZone(workload, facts)].flatMap(([zone, room]) => (room > 0 || served.has(zone) ? [] : zone));
+    const why = `no Node of ${listed(full)} has the CPU left that a Pod of ${workloadTitle(workload)} requests: add Nodes`;
+    return full.length === 0 ? [] : [`# ${why}`];
+  });
 
 /** Where most clients are in the zone that has all Pods, spread alone keeps less there as long as nothing asks for zones. */
 const askAndSpread: Fix = (facts) =>

@@ -268,7 +268,7 @@ describe('a change is tried before it is offered', () => {
     [
       'advice where old Pods would count in a roll-out',
       'PodsNotSpread',
-      /^# a topologySpreadConstraint .* up to Kubernetes 1\.26/,
+      /^kubectl get pods -n default -l /,
       '1.26',
       service({
         metadata: {
