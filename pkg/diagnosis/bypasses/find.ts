@@ -10,7 +10,7 @@ import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
 import { CONTROLLERS, KEEPS, SOCKETS, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
-import { BY_ITSELF, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
 import { byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
@@ -305,6 +305,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false, adds } = row;
+    // Nothing shows the zones of endpoints in other clusters.
+    const isJoined = keeps && plain.byRule === 'DestinationRule' && index.joined !== '';
     const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
     const isNone = seen.entry && setting === '' && plain.setting === undefined && !unsure && !keeps;
     const [object = name] = evidence.object.split('/').slice(-1);
@@ -315,10 +317,10 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
       decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? NONE : ''}`,
       unsure,
       byHints,
-      keeps,
+      keeps: keeps && !isJoined,
       adds,
       ...(index.hasField && asks && { asks }),
-      setting: `${setting}${then}`
+      setting: (isJoined ? CLUSTER_LOCAL : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),
       /** Every client of the Service that is seen goes this way. */

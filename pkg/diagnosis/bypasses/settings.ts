@@ -83,7 +83,8 @@ const FORGETS = [
   'an update; until then a restart of linkerd-destination once hints are gone',
 ] as const;
 
-const CLUSTER_LOCAL =
+/** istio.io "Traffic Management with Multicluster" */
+export const CLUSTER_LOCAL =
   'for its own cluster alone `serviceSettings` with `clusterLocal: true` for its host, in the configuration of the mesh';
 
 /** hashicorp/consul#7401 */
@@ -92,7 +93,6 @@ const OTHER_EDITION = 'Enterprise, or subsets of instances by zone (ServiceResol
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
 interface Seen extends Partial<Record<'image' | 'from', string>> {
   readonly rules: readonly EntryObject[];
-  readonly joined: string;
   readonly mesh: Readonly<Record<'off' | 'root' | 'distribute', string>>;
   /** Some endpoint has a zone. */
   readonly isZoned: boolean;
@@ -125,7 +125,7 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
 const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
 
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
-const setBy = (row: Client, service: Service, seen: Seen): Partial<Client> => {
+export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
   const { setting = '', decides = BY_ITSELF, byRule, edition, since: { hints, field, names = field } = {} } = row;
   const { image = '', isZoned } = seen;
   const version = versionOf(image);
@@ -205,13 +205,6 @@ export const OUTSIDE: Partial<Client> = {
 /** kubernetes/ingress-nginx#4024 */
 export const SHARED = {
   decides: `${BY_ITSELF}; Ingresses of one Service share an upstream: the first that was created decides for all`,
-};
-
-/** Of a mesh of several clusters nothing shows the zones of the others' endpoints. istio.io "Traffic Management with Multicluster" */
-export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
-  const set = setBy(row, service, seen);
-  const isJoined = seen.joined !== '' && row.byRule === 'DestinationRule' && set.keeps === true;
-  return isJoined ? { ...set, keeps: false, setting: [set.setting, CLUSTER_LOCAL].filter(Boolean).join('; ') } : set;
 };
 
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */

@@ -291,7 +291,6 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
       owner: makerOf(object),
-      /** Of Envoy Gateway, NGINX Gateway Fabric and Kong: it has cluster IPs used. */
       direct: [routingType === 'Service', useClusterIP, serviceUpstream].includes(true) ? 'true' : undefined,
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
       /** It sends to node ports. */
