@@ -35,10 +35,6 @@ export interface Kind {
   readonly leavesOut?: string;
   /** Under the policy Local: in these versions it announces nothing whose traffic the Envoy of Cilium takes, which no Node of the endpoint shows. */
   readonly silentIn?: RegExp;
-}
-
-/** A kind of load balancer, and what it does where it is not known in which of its modes it runs. */
-interface Family extends Kind {
   /** An annotation or the class of the Service, else a label that the provider's Nodes have; and the namespace of its Pods. */
   readonly shown?: RegExp;
   readonly namespace?: string;
@@ -143,7 +139,7 @@ export const PUBLISHED = {
 };
 
 /** What runs in the cluster comes before what its provider would offer. */
-const FAMILIES: readonly Family[] = [
+const FAMILIES: readonly Kind[] = [
   TAILNET,
   {
     // metallb/metallb speaker/layer2_controller.go, bgp_controller.go
@@ -316,7 +312,7 @@ export const kindOf = (
     ...(isCrossZone(service) ? ['cross-zone'] : []),
     ...(isInternalOnly(service) && isClose && atLeast(version, 33) ? ['affinity'] : []),
   ]);
-  const isThere = ({ shown, namespace, daemonSet, modes = {} }: Family): boolean =>
+  const isThere = ({ shown, namespace, daemonSet, modes = {} }: Kind): boolean =>
     labels.some((key) => shown?.test(key)) ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
     itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace) ||
@@ -326,10 +322,10 @@ export const kindOf = (
   if (named === undefined && byClass !== '')
     return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
-  const modes = Object.entries('modes' in family ? (family.modes ?? {}) : {}).filter(([sign]) => signs.has(sign));
+  const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
-  const { daemonSet, leavesOut }: Kind = family;
-  const { blind, blindIn, silentIn, ...kind }: Kind = mode?.[1] ?? family;
+  const { blind, blindIn, silentIn, ...kind } = mode?.[1] ?? family;
+  const { daemonSet, leavesOut } = family;
   const [routed] = nodes.slice(0, 1).map((node) => index.routers.of(node));
   const release = routed?.version ?? '';
   const isBlind = !signs.has(ELECTION) && (release === '' || blindIn?.test(release) !== false);
