@@ -8,7 +8,6 @@ export interface LeaderElectionOptions {
   client: Pick<Client, 'get' | 'create' | 'update'>;
   namespace: string;
   name: string;
-  /** What the Lease is marked with when it is taken. Default: nothing. */
   marks?: LeaseLockOptions['marks'];
   /** Of this process; must differ from every other candidate's, also from this process' last life. */
   identity: string;

@@ -88,7 +88,6 @@ const noteText = ({ unseen }: SurvivalReport, screen: Screen): string =>
     'Existing connections stay where they are until they end; hints affect only new ones, and only those through the proxies (see `kubectl topology explain`).',
   ) + screen.unseen(unseen);
 
-/** Services come in the order of the report. */
 export const renderSurvival = (report: SurvivalReport, style: Style): string => {
   const screen = screenFor(style);
   const answer = answerText(report);

@@ -14,7 +14,6 @@ const LOOK_MS = 5_000;
 export const createEvacuationWatch = (options: {
   client: Pick<Client, 'list' | 'pages' | 'watch'>;
   clock: Clock;
-  /** In [0, 1): spreads retries. */
   random: () => number;
   logger: Logger;
 }) => {

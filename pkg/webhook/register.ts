@@ -234,7 +234,6 @@ export interface KeepRegisteredOptions {
   owner?: InstallationOwner;
   onWantedChange: (callback: () => void) => void;
   clock: Clock;
-  /** In [0, 1): spreads retries. */
   random: () => number;
 }
 

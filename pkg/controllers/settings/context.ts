@@ -93,7 +93,6 @@ export interface RoutingContext {
    * that could not be read: what objects carry stays.
    */
   readonly olderName: boolean | undefined;
-  /** Who routes on ready Nodes, each kind once in each zone. */
   readonly clients: readonly Clients[];
 }
 

@@ -223,19 +223,15 @@ const scopeOf = (facts: Facts) => {
   const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
   return {
     through: 'clusterIP' as const,
+    // What each flag means stands in Client and Found.
     around: bypasses.map((each) => ({
       client: each.client,
       object: each.evidence.object,
       possible: each.possible || ('unsure' in each && each.unsure),
-      /** It follows the same hints. */
       ...('byHints' in each && each.byHints ? { byHints: true } : {}),
-      /** For every client of the Service that is seen. */
       ...('all' in each && each.all ? { all: true } : {}),
-      /** Clients take the cluster IP, and from its Pods requests go on. */
       ...('behind' in each ? { behind: true } : {}),
-      /** It keeps to its zone by a rule of its own. */
       ...('keeps' in each && each.keeps ? { keeps: true } : {}),
-      /** It is suspected for what it may watch. */
       ...('watches' in each && typeof each.watches === 'string' ? { watches: each.watches } : {}),
     })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */

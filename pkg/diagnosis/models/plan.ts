@@ -27,7 +27,6 @@ export const planReport = (service: Service, slices: readonly EndpointSlice[], w
       spread: plan.spread,
       endpoints: plan.endpoints.map(({ name: address, forZones }) => ({
         address,
-        /** Empty where it has none. */
         zone: zoneOf.get(address) ?? '',
         forZones,
       })),

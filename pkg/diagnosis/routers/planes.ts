@@ -37,7 +37,6 @@ interface VersionRule {
   readonly rule: HintRule;
   /** It holds only with these settings. */
   readonly when?: Requirements;
-  /** Why it is not more than assumed. */
   readonly assumed?: string;
 }
 

@@ -45,7 +45,6 @@ const contextOf = ({ objects, nodes, stated = {}, fallback }: RoutersInput) => {
     /** A server of k3s or RKE2 that says so for all Nodes. */
     disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
     stated,
-    /** Of the control plane, for Nodes that do not say theirs. */
     fallback,
     /** Answers that were found for an agent, by the kubelet's version and what is doubted: a DaemonSet has one for thousands of Nodes. */
     ofAgents: new Map<RouterObject, Map<string, RouterAnswer>>(),

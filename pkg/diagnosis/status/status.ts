@@ -137,7 +137,6 @@ export const status = (evidence: StatusEvidence) => {
     cluster: clusterStatus(evidence),
     ...routersReport(itemsOf(snapshot.nodes).filter(isNodeReady), routersOf(snapshot)),
     installations,
-    /** `strays`: registrations that no installation found is behind. */
     admission: { strays, probes },
     services,
     evacuations: evacuationsOf(evidence),

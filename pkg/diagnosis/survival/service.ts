@@ -30,7 +30,6 @@ export interface SurvivalOptions extends ExplainOptions {
   readonly requestsOf?: (service: Service) => readonly ZoneRequest[];
   /** Where clients of Services are, as measured. Default: by the CPU of the Nodes. */
   readonly measured?: Measured;
-  /** Services of this namespace only. Default: of all. */
   readonly namespace?: string;
   readonly selects?: (service: Service) => boolean;
   /** Most that the busiest endpoint may reach where load is measured, as a fraction of its capacity. Default 1. */
