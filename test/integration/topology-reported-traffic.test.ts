@@ -42,6 +42,7 @@ const beside = (apiVersion: string, kind: string, spec: object, metadata: object
   spec,
   data,
 });
+const NATIVE_TRAEFIK = { image: 'traefik:v3.3.6', args: ['--providers.kubernetesingress.nativeLBByDefault=true'] };
 const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
 const SKIPPER = { template: { spec: { containers: [{ name: 'skipper', image: 'skipper', args: [ROUTES] }] } } };
 const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
@@ -301,6 +302,20 @@ const ROWS: readonly Row[] = [
     undefined,
     /^✓ effective: 100 % of connections stay in their zone$/,
     /kube-proxy 1\.33\.2/,
+  ],
+  [
+    'https://github.com/traefik/traefik/pull/13358',
+    {
+      spec: CLOSE,
+      extra: [
+        ingress('traefik'),
+        beside('apps/v1', 'Deployment', { template: { spec: { containers: [NATIVE_TRAEFIK] } } }, EDGE),
+      ],
+    },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    /Traefik sends to the cluster IP .*`maxIdleConnsPerHost: -1`/,
   ],
   [
     'https://github.com/projectcontour/contour/issues/2859',

@@ -92,10 +92,11 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   const marked = services.filter(({ metadata }) => NATIVE.some((key) => metadata?.annotations?.[key] === 'true'));
   const natives = new Set(marked.map(keyOfService));
   const others = services.filter((own) => own.spec?.selector && !isHeadless(own));
-  const usual = traefiks.some(({ steering = '' }) => /kubernetescrd\.nativelb/i.test(steering)) ? 'true' : '';
+  const usual = traefiks.map(({ steering = '' }) => steering.toLowerCase()).join(' ');
   const proxied = entries.flatMap((entry) =>
     entry.services.flatMap((service) => {
-      const { nativeLB = entry.client === 'traefik/route' ? usual : '' } = entry.settings;
+      const provider = entry.client === 'traefik/route' ? 'crd' : entry.className === 'traefik' ? 'ingress' : '-';
+      const { nativeLB = `${usual.includes(`kubernetes${provider}.nativelb`)}` } = entry.settings;
       const isNative = nativeLB === 'true' || natives.has(service);
       const isKeda = /^(?:HTTPScaledObject|InterceptorRoute)$/.test(entry.kind);
       const proxies = isKeda ? interceptors : isNative ? traefiks : [];
