@@ -11,7 +11,7 @@ import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, waitingFor, workloadTitle } from './scheduler.ts';
-import { chosenBy, hasFew, inOneZone, runsOnFargate } from './spread.ts';
+import { chosenBy, hasFew, runsOnFargate } from './spread.ts';
 import { elsewhere } from './wanted.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
