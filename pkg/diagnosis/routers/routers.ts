@@ -108,6 +108,7 @@ const planeAnswer = (
   const stated = plane.cilium === true ? context.stated.cilium : undefined;
   const follows = judge(plane, plane.follows ?? {}, scope);
   const noted = note && judge(plane, note.when, scope);
+  const hasProxy = context.podsOf.get(nameOf(node))?.some(({ containers }) => containers[0]?.name === 'kube-proxy');
   const image = versionOf(plane, agents);
   const version = stated?.ciliumVersion ?? image?.version;
   const found = versions.find(
@@ -145,7 +146,7 @@ const planeAnswer = (
       ...[...routes.found, ...follows.found].flatMap(({ evidence }) => evidence),
     ],
     behaviour: isUnknown ? { ...UNKNOWN, source } : behaviourOf(rule, source, versions),
-    notes: note && noted?.holds === true && missingText(noted).length === 0 ? [note.text] : [],
+    notes: note && noted?.holds === true && (missingText(noted).length === 0 || hasProxy) ? [note.text] : [],
     proxy: proxy(),
   };
   return routerAnswer(node, draft, context);
