@@ -185,7 +185,8 @@ const byGardener: By = ({ annotations, labels, managers, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && isPlacedByGardener({ labels }))
     return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (in a control plane a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
-  const manager = [...managers].find((name) => /^garden(?:let$|er-operator$|er-extension-)/.test(name));
+  const api = labels['app'] === 'kubernetes' && labels['role'] === 'apiserver' ? 'Gardener' : undefined;
+  const manager = [...managers].find((name) => /^garden(?:let$|er-operator$|er-extension-)/.test(name)) ?? api;
   if (origin === undefined && manager === undefined) return undefined;
   const by = origin === undefined ? (manager ?? '') : `gardener-resource-manager, from ManagedResource ${origin},`;
   return `${by} writes it back: change it where that is made`;

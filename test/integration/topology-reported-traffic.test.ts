@@ -444,6 +444,24 @@ const ROWS: readonly Row[] = [
     /copies of those of cluster west\./,
   ],
   [
+    'https://github.com/gardener/gardener/pull/6653',
+    {
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        beside(
+          'v1',
+          'Service',
+          { clusterIP: '10.0.0.80', selector: { app: 'web' }, ports: [{ port: 443 }] },
+          { labels: { app: 'kubernetes', role: 'apiserver' } },
+        ),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /# Gardener writes it back: change it where that is made/,
+  ],
+  [
     'https://github.com/istio/istio/issues/36386',
     {
       endpoints: ['a', 'b', 'c'],
