@@ -216,13 +216,14 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
 };
 
 /** What the EndpointSlice controller would have written by now: it is behind, or does not run (kubernetes#107583, #117193). */
-export const behindCauses = ({ service, name, slices, pods, index: { zoneOf: zones } }: Facts): Cause[] => {
+export const behindCauses = ({ service, name, slices, pods, snapshot, index: { zoneOf: zones } }: Facts): Cause[] => {
   const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
   // One that is about to end is written as not ready.
   const isWritten = ({ conditions: { ready, terminating } = {} }: Endpoint) => ready !== false || terminating === true;
   const written = new Set(endpoints.filter(isWritten).map(({ targetRef }) => targetRef?.name));
   // A zone from which Amazon shifts traffic away has none (zone-shift of EKS).
-  const used = new Set(endpoints.map(({ zone }) => zone));
+  const isGone = slices.length === 0 && itemsOf(snapshot.slices).length > 0;
+  const used = new Set(isGone ? zones.values() : endpoints.map(({ zone }) => zone));
   const own = hasSelector(service) && slices.every((slice) => isControllerSlice(slice)) ? pods : [];
   const missing = own.filter((pod) => pod.ready && !written.has(pod.name) && used.has(zones.get(pod.nodeName)));
   const moved = endpoints.filter(({ nodeName = '', zone }) => zone && zone !== (zones.get(nodeName) || zone));
