@@ -21,102 +21,85 @@ status:
 describe('kubectl topology, its input', () => {
   const folder = useFolder();
 
-  const bad: readonly { name: string; file: string; text: string; message: RegExp }[] = [
-    {
-      name: 'YAML that is none',
-      file: 'a.yaml',
-      text: 'kind: Node\nmetadata: {name: [}',
-      message: /a\.yaml:2:\d+: not valid YAML/,
-    },
-    {
-      name: 'JSON that is none',
-      file: 'a.json',
-      text: '{\n "kind": "Node",\n "metadata": {"name": tru}\n}',
-      message: /^error: [^:]*a\.json:1: not valid JSON\n$/,
-    },
-    {
-      name: 'JSON with a key that is none',
-      file: 'a.json',
-      text: '{"kind": "Node",\n "metadata": {"na\\xme": "a"}}',
-      message: /a\.json:2:19: not valid JSON\n/,
-    },
-    {
-      name: 'a kind as long as a book, in a line',
-      file: 'a.json',
-      text: JSON.stringify({ apiVersion: 'v1', kind: `${'Node'.repeat(20_000)}List`, items: 7 }),
-      message: /^error: .{1,700}expected a list of objects, found 7\n$/,
-    },
-    {
-      name: 'control characters, without handing them to the terminal',
-      file: 'a.json',
-      text: '["\u009b31m\u001b]0;x\u0007"]',
-      message: /^error: [^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*\n$/,
-    },
-    {
-      name: 'JSON that ends too early',
-      file: 'a.json',
-      text: '{"kind": "Node",\n',
-      message: /a\.json:2:1: not valid JSON\n/,
-    },
-    {
-      name: 'a list of something else',
-      file: 'a.json',
-      text: '["text"]',
-      message: /a\.json:1: items\[0\]: expected a Kubernetes object \(apiVersion, kind, metadata\), found a string/,
-    },
-    {
-      name: 'no kind',
-      file: 'a.yaml',
-      text: 'metadata: {name: x}',
-      message: /a\.yaml:1: kind: expected a string that is not empty, found nothing/,
-    },
-    {
-      name: 'no name',
-      file: 'a.yaml',
-      text: 'kind: Node\nmetadata: {}',
-      message: /a\.yaml:1: Node: metadata\.name: expected a string that is not empty/,
-    },
-    {
-      name: 'CPU that is no quantity',
-      file: 'a.yaml',
-      text: NODE_YAML.replace('cpu: 4', 'cpu: four'),
-      message:
-        /a\.yaml:1: Node n1: status\.allocatable\.cpu: expected a quantity such as 4, 3920m or 1\.5, found a string/,
-    },
-    {
-      name: 'a label that is no string',
-      file: 'a.yaml',
-      text: NODE_YAML.replace('zone: a', 'zone: true'),
-      message: /a\.yaml:1: Node n1: .*expected a string \(put quotes around it\), found true/,
-    },
-    {
-      name: 'the second of two documents',
-      file: 'a.yaml',
-      text: `${NODE_YAML}---\nkind: Service\nmetadata: {name: s}\nspec:\n  ports: [{port: http}]\n`,
-      message: /a\.yaml:11: Service s: spec\.ports\[0\]\.port: expected a port from 0 to 65535, found a string/,
-    },
-    {
-      name: 'an item of a List in YAML',
-      file: 'a.yaml',
-      text: 'kind: List\nitems:\n- kind: EndpointSlice\n  metadata: {name: s}\n  addressType: IPv5\n',
-      message: /a\.yaml:1: EndpointSlice s: addressType: expected IPv4, IPv6 or FQDN, found a string/,
-    },
-    {
-      name: 'an item of a List in JSON',
-      file: 'a.json',
-      text: list([node(), { ...slice(), endpoints: [{ conditions: {} }] }]),
-      message:
-        /a\.json:1: EndpointSlice default\/server-abcde: endpoints\[0\]\.addresses: expected a list of at least one address, found nothing/,
-    },
-    {
-      name: 'a port out of range',
-      file: 'a.json',
-      text: JSON.stringify(service({ spec: { ports: [{ port: 70_000 }] } })),
-      message: /spec\.ports\[0\]\.port: expected a port from 0 to 65535, found 70000/,
-    },
-    { name: 'nothing', file: 'a.yaml', text: '# nothing\n---\n', message: /expected Kubernetes objects, found none/ },
+  const bad: readonly (readonly [name: string, file: string, text: string, message: RegExp])[] = [
+    ['YAML that is none', 'a.yaml', 'kind: Node\nmetadata: {name: [}', /a\.yaml:2:\d+: not valid YAML/],
+    [
+      'JSON that is none',
+      'a.json',
+      '{\n "kind": "Node",\n "metadata": {"name": tru}\n}',
+      /^error: [^:]*a\.json:1: not valid JSON\n$/,
+    ],
+    [
+      'JSON with a key that is none',
+      'a.json',
+      '{"kind": "Node",\n "metadata": {"na\\xme": "a"}}',
+      /a\.json:2:19: not valid JSON\n/,
+    ],
+    [
+      'a kind as long as a book, in a line',
+      'a.json',
+      JSON.stringify({ apiVersion: 'v1', kind: `${'Node'.repeat(20_000)}List`, items: 7 }),
+      /^error: .{1,700}expected a list of objects, found 7\n$/,
+    ],
+    [
+      'control characters, without handing them to the terminal',
+      'a.json',
+      '["\u009b31m\u001b]0;x\u0007"]',
+      /^error: [^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*\n$/,
+    ],
+    ['JSON that ends too early', 'a.json', '{"kind": "Node",\n', /a\.json:2:1: not valid JSON\n/],
+    [
+      'a list of something else',
+      'a.json',
+      '["text"]',
+      /a\.json:1: items\[0\]: expected a Kubernetes object \(apiVersion, kind, metadata\), found a string/,
+    ],
+    ['no kind', 'a.yaml', 'metadata: {name: x}', /a\.yaml:1: kind: expected a string that is not empty, found nothing/],
+    [
+      'no name',
+      'a.yaml',
+      'kind: Node\nmetadata: {}',
+      /a\.yaml:1: Node: metadata\.name: expected a string that is not empty/,
+    ],
+    [
+      'CPU that is no quantity',
+      'a.yaml',
+      NODE_YAML.replace('cpu: 4', 'cpu: four'),
+      /a\.yaml:1: Node n1: status\.allocatable\.cpu: expected a quantity such as 4, 3920m or 1\.5, found a string/,
+    ],
+    [
+      'a label that is no string',
+      'a.yaml',
+      NODE_YAML.replace('zone: a', 'zone: true'),
+      /a\.yaml:1: Node n1: .*expected a string \(put quotes around it\), found true/,
+    ],
+    [
+      'the second of two documents',
+      'a.yaml',
+      `${NODE_YAML}---\nkind: Service\nmetadata: {name: s}\nspec:\n  ports: [{port: http}]\n`,
+      /a\.yaml:11: Service s: spec\.ports\[0\]\.port: expected a port from 0 to 65535, found a string/,
+    ],
+    [
+      'an item of a List in YAML',
+      'a.yaml',
+      'kind: List\nitems:\n- kind: EndpointSlice\n  metadata: {name: s}\n  addressType: IPv5\n',
+      /a\.yaml:1: EndpointSlice s: addressType: expected IPv4, IPv6 or FQDN, found a string/,
+    ],
+    [
+      'an item of a List in JSON',
+      'a.json',
+      list([node(), { ...slice(), endpoints: [{ conditions: {} }] }]),
+      /a\.json:1: EndpointSlice default\/server-abcde: endpoints\[0\]\.addresses: expected a list of at least one address, found nothing/,
+    ],
+    [
+      'a port out of range',
+      'a.json',
+      JSON.stringify(service({ spec: { ports: [{ port: 70_000 }] } })),
+      /spec\.ports\[0\]\.port: expected a port from 0 to 65535, found 70000/,
+    ],
+    ['nothing', 'a.yaml', '# nothing\n---\n', /expected Kubernetes objects, found none/],
   ];
-  for (const { name, file, text, message } of bad) {
+  for (const [name, file, text, message] of bad) {
     it(`exit code 2, with place and what was expected: ${name}`, async () => {
       const { code, out, err } = await runTopology(['hints', '-f', folder.write(file, text)]);
       expect(code).to.equal(2);

@@ -17,10 +17,7 @@ describe('kubectl topology plan --weights', () => {
     ...ZONES.map((zone, index) =>
       node({
         zone,
-        status: {
-          allocatable: { cpu: String(SHARES[index]) },
-          conditions: [{ type: 'Ready', status: 'True' }],
-        },
+        status: { allocatable: { cpu: String(SHARES[index]) }, conditions: [{ type: 'Ready', status: 'True' }] },
       }),
     ),
     service({ metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } } }),

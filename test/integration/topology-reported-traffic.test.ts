@@ -50,11 +50,7 @@ const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const advertisement = (kind: string, spec: object) =>
   beside('metallb.io/v1beta1', kind, { ipAddressPools: ['edge'], ...spec }, { namespace: 'metallb-system' });
 const binding = (spec: object, api = 'elbv2.k8s.aws/v1beta1') =>
-  beside(api, 'TargetGroupBinding', {
-    targetType: 'instance',
-    serviceRef: { name: 'web' },
-    ...spec,
-  });
+  beside(api, 'TargetGroupBinding', { targetType: 'instance', serviceRef: { name: 'web' }, ...spec });
 const controllerWith = (args: readonly string[]) =>
   beside(
     'apps/v1',
@@ -153,10 +149,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/ovn-kubernetes/ovn-kubernetes/pull/6888',
-    {
-      spec: CLOSE,
-      plane: [daemonSet('ovnkube-node', 'quay.io/openshift/ovn-kubernetes:4.20', 'ovnkube-controller')],
-    },
+    { spec: CLOSE, plane: [daemonSet('ovnkube-node', 'quay.io/openshift/ovn-kubernetes:4.20', 'ovnkube-controller')] },
     'Ineffective',
     'HintsIgnored',
     /^✗ ineffective: 33 %/,
@@ -432,9 +425,7 @@ const ROWS: readonly Row[] = [
           'v1',
           'Service',
           { clusterIP: '10.0.0.80', ports: [{ port: 80 }] },
-          {
-            labels: { 'mirror.linkerd.io/cluster-name': 'west', 'mirror.linkerd.io/mirrored-service': 'true' },
-          },
+          { labels: { 'mirror.linkerd.io/cluster-name': 'west', 'mirror.linkerd.io/mirrored-service': 'true' } },
         ),
       ],
     },
@@ -595,10 +586,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/913',
-    {
-      spec: { ...CLOSE, type: 'NodePort' },
-      extra: [ingress('alb'), ingressClass('alb', 'ingress.k8s.aws/alb')],
-    },
+    { spec: { ...CLOSE, type: 'NodePort' }, extra: [ingress('alb'), ingressClass('alb', 'ingress.k8s.aws/alb')] },
     'Effective',
     'LoadBalancerTraffic',
     /^! through its cluster IP 100 %.*enters through any Node that the load balancer of Ingress shop\/web picks$/,
@@ -723,12 +711,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/97147',
-    {
-      annotations: { [`${AWS}-type`]: 'nlb' },
-      spec: LOCAL,
-      nodes: ['a', 'b'],
-      endpoints: ['a:a', 'a:a', 'b:b'],
-    },
+    { annotations: { [`${AWS}-type`]: 'nlb' }, spec: LOCAL, nodes: ['a', 'b'], endpoints: ['a:a', 'a:a', 'b:b'] },
     'Effective',
     'LoadBalancerTraffic',
     /among Nodes with one of its Pods/,

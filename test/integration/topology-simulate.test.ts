@@ -64,9 +64,7 @@ describe('kubectl topology simulate, its JSON', () => {
   });
 
   it('says that a what-if is one', async () => {
-    expect(everything.whatIf).to.deep.equal({
-      replicas: { 'eu-central-1a': { before: 2, after: 3 } },
-    });
+    expect(everything.whatIf).to.deep.equal({ replicas: { 'eu-central-1a': { before: 2, after: 3 } } });
     expect((await simulated()).whatIf).to.equal(null);
   });
 

@@ -45,20 +45,16 @@ describe('the table of values', () => {
   });
 
   const wrong = [
-    {
-      name: 'a value without a schema',
-      values: '# New.\nother: 1\n',
-      message: 'values.schema.json: other has no entry',
-    },
-    {
-      name: 'a nested value without a schema',
-      values: 'first:\n  # New.\n  other: 1\n',
-      message: 'values.schema.json: first.other has no entry',
-    },
-    { name: 'a value without a comment', values: 'first:\n  size: 1\n', message: 'first.size has no comment' },
-    { name: 'values that are no mapping', values: '[]', message: 'values.yaml: is not a mapping' },
-  ];
-  for (const { name, values, message } of wrong)
+    ['a value without a schema', '# New.\nother: 1\n', 'values.schema.json: other has no entry'],
+    [
+      'a nested value without a schema',
+      'first:\n  # New.\n  other: 1\n',
+      'values.schema.json: first.other has no entry',
+    ],
+    ['a value without a comment', 'first:\n  size: 1\n', 'first.size has no comment'],
+    ['values that are no mapping', '[]', 'values.yaml: is not a mapping'],
+  ] as const;
+  for (const [name, values, message] of wrong)
     it(`refuses ${name}`, () => expect(() => valueRows(values, SCHEMA)).to.throw(message));
 
   it('is rendered for the chart, whose every value has a comment and a schema entry', async () => {

@@ -11,12 +11,12 @@ const HEADER =
   'apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: EndpointSliceWebhookConfiguration\n';
 
 describe('the flags of endpointslice-webhook', () => {
-  const wrong: { name: string; args: string[]; message: RegExp }[] = [
-    { name: 'an unknown flag', args: ['--nope'], message: /unknown option '--nope'/ },
-    { name: 'a negative port', args: ['--metrics-port=-1'], message: /number from 0 to 65535/ },
-    { name: 'a flag without its value', args: ['--cert-dir'], message: /argument missing/ },
+  const wrong: readonly (readonly [name: string, args: string[], message: RegExp])[] = [
+    ['an unknown flag', ['--nope'], /unknown option '--nope'/],
+    ['a negative port', ['--metrics-port=-1'], /number from 0 to 65535/],
+    ['a flag without its value', ['--cert-dir'], /argument missing/],
   ];
-  for (const { name, args, message } of wrong) {
+  for (const [name, args, message] of wrong) {
     it(`${name} exits with 2`, () => {
       const parsed = parseFlags(args);
       expect(parsed).to.include({ kind: 'exit', code: 2 });
@@ -71,35 +71,27 @@ describe('the flags of endpointslice-webhook', () => {
     expect(config.log.format).to.equal('console');
   });
 
-  const invalid: { name: string; text: string; message: RegExp }[] = [
-    { name: 'an unknown field', text: 'sever: {}\n', message: /^x\.yaml:3:1: sever: is not a field/ },
-    {
-      name: 'a value that is not allowed',
-      text: 'registration:\n  failurePolicy: Sometimes\n',
-      message: /^x\.yaml:4:\d+: registration\.failurePolicy: .*allowed: Ignore, Fail/,
-    },
-    {
-      name: 'a timeout above 5',
-      text: 'registration: { timeoutSeconds: 30 }\n',
-      message: /^x\.yaml:3:\d+: registration\.timeoutSeconds: /,
-    },
-    {
-      name: 'an address that is two',
-      text: "registration: { address: { url: 'https://a', service: {} } }\n",
-      message: /registration\.address\.url: excludes/,
-    },
-    {
-      name: 'a URL with a path',
-      text: "registration: { address: { url: 'https://a/b' } }\n",
-      message: /registration\.address\.url: /,
-    },
-    {
-      name: 'a namespace both included and excluded',
-      text: 'registration: { includedNamespaces: [a], excludedNamespaces: [a] }\n',
-      message: /registration\.includedNamespaces: includes "a"/,
-    },
+  const invalid: readonly (readonly [name: string, text: string, message: RegExp])[] = [
+    ['an unknown field', 'sever: {}\n', /^x\.yaml:3:1: sever: is not a field/],
+    [
+      'a value that is not allowed',
+      'registration:\n  failurePolicy: Sometimes\n',
+      /^x\.yaml:4:\d+: registration\.failurePolicy: .*allowed: Ignore, Fail/,
+    ],
+    ['a timeout above 5', 'registration: { timeoutSeconds: 30 }\n', /^x\.yaml:3:\d+: registration\.timeoutSeconds: /],
+    [
+      'an address that is two',
+      "registration: { address: { url: 'https://a', service: {} } }\n",
+      /registration\.address\.url: excludes/,
+    ],
+    ['a URL with a path', "registration: { address: { url: 'https://a/b' } }\n", /registration\.address\.url: /],
+    [
+      'a namespace both included and excluded',
+      'registration: { includedNamespaces: [a], excludedNamespaces: [a] }\n',
+      /registration\.includedNamespaces: includes "a"/,
+    ],
   ];
-  for (const { name, text, message } of invalid) {
+  for (const [name, text, message] of invalid) {
     it(`a file with ${name} is refused, naming file, line and field`, () => {
       expect(() => configurationOf({ config: 'x.yaml' }, `${HEADER}${text}`)).to.throw(message);
     });

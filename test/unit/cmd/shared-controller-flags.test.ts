@@ -34,35 +34,31 @@ const config: ControllerConfiguration = {
 describe('flags of a controller', () => {
   it('are undefined where they are not given', () => expect(flagsOf()).to.deep.equal({ config: 'c.yaml' }));
 
-  const given: { name: string; line: string; flags: Partial<ControllerFlags> }[] = [
-    { name: 'dry run', line: '--dry-run -o json', flags: { dryRun: true, output: 'json' } },
-    { name: 'cleanup', line: '--cleanup --kubeconfig k', flags: { cleanup: true, kubeconfig: 'k' } },
-    { name: 'a Lease of its own', line: '--leader-elect', flags: { leaderElect: true } },
-    { name: 'no Lease', line: '--no-leader-elect', flags: { leaderElect: false } },
-    {
-      name: 'where it serves',
-      line: '--bind-address ::1 --health-port 0 --metrics-port 65535 --leader-election-namespace own',
-      flags: { bindAddress: '::1', healthPort: 0, metricsPort: 65_535, leaderElectionNamespace: 'own' },
-    },
-    {
-      name: 'how it writes its log',
-      line: '--log-level warn --log-format console',
-      flags: { logLevel: 'warn', logFormat: 'console' },
-    },
+  const given: readonly (readonly [name: string, line: string, flags: Partial<ControllerFlags>])[] = [
+    ['dry run', '--dry-run -o json', { dryRun: true, output: 'json' }],
+    ['cleanup', '--cleanup --kubeconfig k', { cleanup: true, kubeconfig: 'k' }],
+    ['a Lease of its own', '--leader-elect', { leaderElect: true }],
+    ['no Lease', '--no-leader-elect', { leaderElect: false }],
+    [
+      'where it serves',
+      '--bind-address ::1 --health-port 0 --metrics-port 65535 --leader-election-namespace own',
+      { bindAddress: '::1', healthPort: 0, metricsPort: 65_535, leaderElectionNamespace: 'own' },
+    ],
+    ['how it writes its log', '--log-level warn --log-format console', { logLevel: 'warn', logFormat: 'console' }],
   ];
-  for (const { name, line, flags } of given)
+  for (const [name, line, flags] of given)
     it(`read ${name}`, () => expect(flagsOf(...line.split(' '))).to.deep.equal({ config: 'c.yaml', ...flags }));
 
   const wrong = [
-    { name: 'no configuration', args: [], says: /--config/ },
-    { name: 'a format that is none', args: ['--config', 'c', '-o', 'xml'], says: /table, json/ },
-    { name: 'a level that is none', args: ['--config', 'c', '--log-level', 'loud'], says: /Allowed choices are/ },
-    { name: 'a port that is too large', args: ['--config', 'c', '--health-port', '65536'], says: /from 0 to 65535/ },
-    { name: 'a word too many', args: ['--config', 'c', 'serve'], says: /too many arguments/ },
-    { name: 'a flag that is none', args: ['--config', 'c', '--nope'], says: /unknown option/ },
-    { name: 'dry run with cleanup', args: ['--config', 'c', '--dry-run', '--cleanup'], says: /cannot be used with/ },
-  ];
-  for (const { name, args, says } of wrong) {
+    ['no configuration', [], /--config/],
+    ['a format that is none', ['--config', 'c', '-o', 'xml'], /table, json/],
+    ['a level that is none', ['--config', 'c', '--log-level', 'loud'], /Allowed choices are/],
+    ['a port that is too large', ['--config', 'c', '--health-port', '65536'], /from 0 to 65535/],
+    ['a word too many', ['--config', 'c', 'serve'], /too many arguments/],
+    ['a flag that is none', ['--config', 'c', '--nope'], /unknown option/],
+    ['dry run with cleanup', ['--config', 'c', '--dry-run', '--cleanup'], /cannot be used with/],
+  ] as const;
+  for (const [name, args, says] of wrong) {
     it(`end with 2 for ${name}`, () => {
       const parsed = parse(...args);
       expect(parsed).to.include({ kind: 'exit', code: 2 });

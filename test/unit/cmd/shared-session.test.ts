@@ -41,18 +41,14 @@ describe('the session of a controller', () => {
 
   const both = { LEADER_ELECTION_NAMESPACE: 'elected', POD_NAMESPACE: 'pod' };
   const withNamespace = { ...config, leaderElection: { ...config.leaderElection, namespace: 'configured' } };
-  const namespaces: { name: string; more: Parameters<typeof open>[0]; namespace: string }[] = [
-    {
-      name: 'what the configuration says',
-      more: { config: withNamespace, env: both, namespace: 'context' },
-      namespace: 'configured',
-    },
-    { name: "else gardenlet's", more: { env: both, namespace: 'context' }, namespace: 'elected' },
-    { name: "else the Pod's", more: { env: { POD_NAMESPACE: 'pod' }, namespace: 'context' }, namespace: 'pod' },
-    { name: "else the kubeconfig's", more: { namespace: 'context' }, namespace: 'context' },
-    { name: 'else default', more: {}, namespace: 'default' },
+  const namespaces: readonly (readonly [name: string, more: Parameters<typeof open>[0], namespace: string])[] = [
+    ['what the configuration says', { config: withNamespace, env: both, namespace: 'context' }, 'configured'],
+    ["else gardenlet's", { env: both, namespace: 'context' }, 'elected'],
+    ["else the Pod's", { env: { POD_NAMESPACE: 'pod' }, namespace: 'context' }, 'pod'],
+    ["else the kubeconfig's", { namespace: 'context' }, 'context'],
+    ['else default', {}, 'default'],
   ];
-  for (const { name, more, namespace } of namespaces)
+  for (const [name, more, namespace] of namespaces)
     it(`has its Lease in ${name}`, () => expect(open(more).namespace).to.equal(namespace));
 
   it('has a client of the cluster', () => expect(open().client.server).to.equal('https://127.0.0.1:6443'));

@@ -22,31 +22,19 @@ describe('the audit of lock files', () => {
     expect(auditLock(lockOf(), MANIFEST)).to.deep.equal([]);
   });
 
-  const cases: readonly { name: string; lock: Lock; says: RegExp }[] = [
-    { name: 'no hash', lock: lockOf({ integrity: undefined }), says: /a has no sha512 integrity/ },
-    { name: 'a weak hash', lock: lockOf({ integrity: `sha1-${'a'.repeat(27)}=` }), says: /a has no sha512 integrity/ },
-    {
-      name: 'a repository as source',
-      lock: lockOf({ resolved: 'git+ssh://git@example.com/a.git#1' }),
-      says: /a is fixed to "git\+ssh:/,
-    },
-    {
-      name: 'a registry of somebody',
-      lock: lockOf({ resolved: 'https://evil.test/a.tgz' }),
-      says: /a is fixed to "https:/,
-    },
-    { name: 'a link', lock: lockOf({ link: true }), says: /a is a link/ },
-    { name: 'an install script', lock: lockOf({ hasInstallScript: true }), says: /a runs a script/ },
-    {
-      name: 'a licence that is not allowed',
-      lock: lockOf({ license: 'GPL-3.0-only' }),
-      says: /a has the licence GPL-3.0-only/,
-    },
-    { name: 'no licence', lock: lockOf({ license: undefined }), says: /a has the licence \(none\)/ },
-    { name: 'another dependency', lock: lockOf({}, { dependencies: { a: '1.2.4' } }), says: /dependencies differ/ },
-    { name: 'an older format', lock: { lockfileVersion: 2 }, says: /lockfileVersion is 2/ },
+  const cases: readonly (readonly [name: string, lock: Lock, says: RegExp])[] = [
+    ['no hash', lockOf({ integrity: undefined }), /a has no sha512 integrity/],
+    ['a weak hash', lockOf({ integrity: `sha1-${'a'.repeat(27)}=` }), /a has no sha512 integrity/],
+    ['a repository as source', lockOf({ resolved: 'git+ssh://git@example.com/a.git#1' }), /a is fixed to "git\+ssh:/],
+    ['a registry of somebody', lockOf({ resolved: 'https://evil.test/a.tgz' }), /a is fixed to "https:/],
+    ['a link', lockOf({ link: true }), /a is a link/],
+    ['an install script', lockOf({ hasInstallScript: true }), /a runs a script/],
+    ['a licence that is not allowed', lockOf({ license: 'GPL-3.0-only' }), /a has the licence GPL-3.0-only/],
+    ['no licence', lockOf({ license: undefined }), /a has the licence \(none\)/],
+    ['another dependency', lockOf({}, { dependencies: { a: '1.2.4' } }), /dependencies differ/],
+    ['an older format', { lockfileVersion: 2 }, /lockfileVersion is 2/],
   ];
-  for (const { name, lock, says } of cases) {
+  for (const [name, lock, says] of cases) {
     it(`finds ${name}`, () => {
       const found = auditLock(lock, MANIFEST);
       expect(found).to.have.length(1);

@@ -22,74 +22,62 @@ describe('PodMetrics', () => {
     expect(readPodMetrics(item())).to.deep.equal({ pod: 'web-0', cores: 0.25, stamp: STAMP, window: 15.091 });
   });
 
-  for (const { name, containers, cores } of [
-    { name: 'nanocores, as metrics-server writes them', containers: [container('123456789n')], cores: 0.123456789 },
-    { name: 'whole cores', containers: [container('2')], cores: 2 },
-    { name: 'nothing used', containers: [container('0')], cores: 0 },
-    { name: 'a sidecar beside it', containers: [container('250m'), container('50m', 'sidecar')], cores: 0.3 },
-    { name: 'exact sums', containers: [container('100m'), container('200m', 'b')], cores: 0.3 },
-  ]) {
+  for (const [name, containers, cores] of [
+    ['nanocores, as metrics-server writes them', [container('123456789n')], 0.123456789],
+    ['whole cores', [container('2')], 2],
+    ['nothing used', [container('0')], 0],
+    ['a sidecar beside it', [container('250m'), container('50m', 'sidecar')], 0.3],
+    ['exact sums', [container('100m'), container('200m', 'b')], 0.3],
+  ] as const) {
     it(`sums its containers: ${name}`, () => {
       expect(readPodMetrics(item({ containers }))).to.have.property('cores', cores);
     });
   }
 
   const noCpu = { problem: 'a container without CPU usage', pod: 'web-0' };
-  for (const { name, value, expected } of [
-    { name: 'no object', value: 'x', expected: { problem: 'no name' } },
-    { name: 'null', value: null, expected: { problem: 'no name' } },
-    { name: 'no metadata', value: item({ metadata: undefined }), expected: { problem: 'no name' } },
-    { name: 'a name that is no text', value: item({ metadata: { name: 7 } }), expected: { problem: 'no name' } },
-    { name: 'an empty name', value: item({ metadata: { name: '' } }), expected: { problem: 'no name' } },
-    { name: 'no containers', value: item({ containers: [] }), expected: noCpu },
-    { name: 'containers that are no list', value: item({ containers: {} }), expected: noCpu },
-    {
-      name: 'one container of two without CPU',
-      value: item({ containers: [container('1'), { name: 'b', usage: { memory: '1Mi' } }] }),
-      expected: noCpu,
-    },
-    { name: 'CPU as a number', value: item({ containers: [container(1)] }), expected: noCpu },
-    { name: 'CPU that is no quantity', value: item({ containers: [container('lots')] }), expected: noCpu },
-    { name: 'negative CPU', value: item({ containers: [container('-1m')] }), expected: noCpu },
-    { name: 'CPU beyond reason', value: item({ containers: [container('1e300')] }), expected: noCpu },
-    { name: 'no timestamp', value: item({ timestamp: null }), expected: { problem: 'no timestamp', pod: 'web-0' } },
-    {
-      name: "Go's zero time",
-      value: item({ timestamp: '0001-01-01T00:00:00Z' }),
-      expected: { problem: 'no timestamp', pod: 'web-0' },
-    },
-    { name: 'no window', value: item({ window: undefined }), expected: { problem: 'no window', pod: 'web-0' } },
-    { name: 'a window of nothing', value: item({ window: '0s' }), expected: { problem: 'no window', pod: 'web-0' } },
-    {
-      name: 'a window beyond reason',
-      value: item({ window: '61m' }),
-      expected: { problem: 'a window of more than an hour', pod: 'web-0' },
-    },
-    { name: 'a negative window', value: item({ window: '-15s' }), expected: { problem: 'no window', pod: 'web-0' } },
-    {
-      name: 'a window that is a number',
-      value: item({ window: 15 }),
-      expected: { problem: 'no window', pod: 'web-0' },
-    },
-  ]) {
+  for (const [name, value, expected] of [
+    ['no object', 'x', { problem: 'no name' }],
+    ['null', null, { problem: 'no name' }],
+    ['no metadata', item({ metadata: undefined }), { problem: 'no name' }],
+    ['a name that is no text', item({ metadata: { name: 7 } }), { problem: 'no name' }],
+    ['an empty name', item({ metadata: { name: '' } }), { problem: 'no name' }],
+    ['no containers', item({ containers: [] }), noCpu],
+    ['containers that are no list', item({ containers: {} }), noCpu],
+    [
+      'one container of two without CPU',
+      item({ containers: [container('1'), { name: 'b', usage: { memory: '1Mi' } }] }),
+      noCpu,
+    ],
+    ['CPU as a number', item({ containers: [container(1)] }), noCpu],
+    ['CPU that is no quantity', item({ containers: [container('lots')] }), noCpu],
+    ['negative CPU', item({ containers: [container('-1m')] }), noCpu],
+    ['CPU beyond reason', item({ containers: [container('1e300')] }), noCpu],
+    ['no timestamp', item({ timestamp: null }), { problem: 'no timestamp', pod: 'web-0' }],
+    ["Go's zero time", item({ timestamp: '0001-01-01T00:00:00Z' }), { problem: 'no timestamp', pod: 'web-0' }],
+    ['no window', item({ window: undefined }), { problem: 'no window', pod: 'web-0' }],
+    ['a window of nothing', item({ window: '0s' }), { problem: 'no window', pod: 'web-0' }],
+    ['a window beyond reason', item({ window: '61m' }), { problem: 'a window of more than an hour', pod: 'web-0' }],
+    ['a negative window', item({ window: '-15s' }), { problem: 'no window', pod: 'web-0' }],
+    ['a window that is a number', item({ window: 15 }), { problem: 'no window', pod: 'web-0' }],
+  ] as const) {
     it(`refuses ${name}`, () => {
       expect(readPodMetrics(value)).to.deep.equal(expected);
     });
   }
 
-  for (const { name, text, seconds } of [
-    { name: 'seconds in UTC', text: '2026-01-01T00:00:30Z', seconds: STAMP },
-    { name: 'milliseconds', text: '2026-01-01T00:00:30.250Z', seconds: STAMP + 0.25 },
-    { name: 'nanoseconds', text: '2026-01-01T00:00:30.250000000Z', seconds: STAMP + 0.25 },
-    { name: 'microseconds, as MicroTime', text: '2026-01-01T00:00:30.250000Z', seconds: STAMP + 0.25 },
-    { name: 'an offset', text: '2026-01-01T02:00:30+02:00', seconds: STAMP },
-    { name: 'a date alone', text: '2026-01-01', seconds: undefined },
-    { name: 'a time without zone', text: '2026-01-01T00:00:30', seconds: undefined },
-    { name: 'a month that is none', text: '2026-13-01T00:00:30Z', seconds: undefined },
-    { name: 'what only Date.parse takes', text: 'Thu, 01 Jan 2026 00:00:30 GMT', seconds: undefined },
-    { name: 'the epoch', text: '1970-01-01T00:00:00Z', seconds: undefined },
-    { name: 'a number', text: 5, seconds: undefined },
-  ]) {
+  for (const [name, text, seconds] of [
+    ['seconds in UTC', '2026-01-01T00:00:30Z', STAMP],
+    ['milliseconds', '2026-01-01T00:00:30.250Z', STAMP + 0.25],
+    ['nanoseconds', '2026-01-01T00:00:30.250000000Z', STAMP + 0.25],
+    ['microseconds, as MicroTime', '2026-01-01T00:00:30.250000Z', STAMP + 0.25],
+    ['an offset', '2026-01-01T02:00:30+02:00', STAMP],
+    ['a date alone', '2026-01-01', undefined],
+    ['a time without zone', '2026-01-01T00:00:30', undefined],
+    ['a month that is none', '2026-13-01T00:00:30Z', undefined],
+    ['what only Date.parse takes', 'Thu, 01 Jan 2026 00:00:30 GMT', undefined],
+    ['the epoch', '1970-01-01T00:00:00Z', undefined],
+    ['a number', 5, undefined],
+  ] as const) {
     it(`timestamp: ${name}`, () => {
       expect(parseTimestamp(text)).to.equal(seconds);
     });
@@ -101,11 +89,11 @@ describe('usage table', () => {
   const usage = (stamp: number, cores = 1) => ({ pod: 'a', cores, stamp, window: 15 });
 
   const known: KnownUsage = { cores: 1, window: 15, stamp: NOW - 20, sampledAt: NOW - 20 };
-  for (const { name, stamp, newer } of [
-    { name: 'a later timestamp', stamp: NOW - 5, newer: true },
-    { name: 'the same timestamp', stamp: NOW - 20, newer: false },
-    { name: 'an earlier one, of another replica', stamp: NOW - 35, newer: false },
-  ]) {
+  for (const [name, stamp, newer] of [
+    ['a later timestamp', NOW - 5, true],
+    ['the same timestamp', NOW - 20, false],
+    ['an earlier one, of another replica', NOW - 35, false],
+  ] as const) {
     it(`${newer ? 'takes' : 'keeps what it has for'} ${name}`, () => {
       const result = newerUsage(usage(stamp, 2), known, NOW);
       expect(result).to.deep.equal(newer ? { cores: 2, window: 15, stamp, sampledAt: stamp } : known);

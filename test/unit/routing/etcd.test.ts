@@ -97,45 +97,25 @@ describe('etcdFieldSupportFromCrd', () => {
 
 describe('etcdSettings', () => {
   const sameNode = strategySettings({ major: 1, minor: 34 }, 'same-node');
-  const fallbacks: {
-    name: string;
-    settings: RoutingSettings;
-    values: readonly string[];
-    expected: string | undefined;
-  }[] = [
-    {
-      name: 'PreferSameZone stays',
-      settings: routingSettings({ major: 1, minor: 34 }),
-      values: ALL,
-      expected: 'PreferSameZone',
-    },
-    {
-      name: 'PreferSameZone becomes PreferClose',
-      settings: routingSettings({ major: 1, minor: 34 }),
-      values: ['PreferClose', 'PreferSameNode'],
-      expected: 'PreferClose',
-    },
-    { name: 'PreferSameNode stays', settings: sameNode, values: ALL, expected: 'PreferSameNode' },
-    {
-      name: 'PreferSameNode becomes PreferSameZone',
-      settings: sameNode,
-      values: ['PreferClose', 'PreferSameZone'],
-      expected: 'PreferSameZone',
-    },
-    {
-      name: 'PreferSameNode becomes PreferClose',
-      settings: sameNode,
-      values: ['PreferClose'],
-      expected: 'PreferClose',
-    },
-    {
-      name: 'PreferClose never becomes another',
-      settings: routingSettings({ major: 1, minor: 33 }),
-      values: ['PreferSameZone'],
-      expected: undefined,
-    },
+  const fallbacks: readonly (readonly [
+    name: string,
+    settings: RoutingSettings,
+    values: readonly string[],
+    expected: string | undefined,
+  ])[] = [
+    ['PreferSameZone stays', routingSettings({ major: 1, minor: 34 }), ALL, 'PreferSameZone'],
+    [
+      'PreferSameZone becomes PreferClose',
+      routingSettings({ major: 1, minor: 34 }),
+      ['PreferClose', 'PreferSameNode'],
+      'PreferClose',
+    ],
+    ['PreferSameNode stays', sameNode, ALL, 'PreferSameNode'],
+    ['PreferSameNode becomes PreferSameZone', sameNode, ['PreferClose', 'PreferSameZone'], 'PreferSameZone'],
+    ['PreferSameNode becomes PreferClose', sameNode, ['PreferClose'], 'PreferClose'],
+    ['PreferClose never becomes another', routingSettings({ major: 1, minor: 33 }), ['PreferSameZone'], undefined],
   ];
-  for (const { name, settings, values, expected } of fallbacks) {
+  for (const [name, settings, values, expected] of fallbacks) {
     it(name, () => {
       const result = etcdSettings(settings, { trafficDistribution: values, labels: true, annotations: true });
       expect(result.kind === 'settings' ? result.settings.trafficDistribution : undefined).to.equal(expected);

@@ -41,21 +41,21 @@ describe('a Service whose labels or annotations are null, as JSON may have them'
 });
 
 describe('strategyFromAnnotation', () => {
-  for (const { value, expected } of [
-    { value: `${PREFIX}same-zone`, expected: 'same-zone' },
-    { value: `${PREFIX}same-node`, expected: 'same-node' },
-    { value: `${PREFIX}proportional`, expected: 'proportional' },
-    { value: `${PREFIX}load-aware`, expected: 'load-aware' },
-    { value: `${PREFIX}Same-Zone`, expected: undefined },
-    { value: PREFIX, expected: undefined },
-    { value: `${PREFIX}same-zone/more`, expected: undefined },
-    { value: 'same-zone', expected: undefined },
-    { value: 'example.com/same-zone', expected: undefined },
-    { value: 'auto', expected: undefined },
-    { value: 'Disabled', expected: undefined },
-    { value: '', expected: undefined },
-    { value: undefined, expected: undefined },
-  ]) {
+  for (const [value, expected] of [
+    [`${PREFIX}same-zone`, 'same-zone'],
+    [`${PREFIX}same-node`, 'same-node'],
+    [`${PREFIX}proportional`, 'proportional'],
+    [`${PREFIX}load-aware`, 'load-aware'],
+    [`${PREFIX}Same-Zone`, undefined],
+    [PREFIX, undefined],
+    [`${PREFIX}same-zone/more`, undefined],
+    ['same-zone', undefined],
+    ['example.com/same-zone', undefined],
+    ['auto', undefined],
+    ['Disabled', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ] as const) {
     it(`${JSON.stringify(value)}: ${expected ?? 'none'}`, () => {
       expect(strategyFromAnnotation(value)).to.equal(expected);
     });
@@ -65,40 +65,24 @@ describe('strategyFromAnnotation', () => {
 describe('requestedStrategy', () => {
   const annotation = { [MODE]: `${PREFIX}proportional` };
   const label = { [STRATEGY]: 'load-aware' };
-  for (const { name, object, expected } of [
-    { name: 'nothing', object: build({}, {}), expected: undefined },
-    { name: 'no metadata', object: {}, expected: undefined },
-    { name: 'a label', object: build(label, {}), expected: 'load-aware' },
-    { name: 'an annotation', object: build({}, annotation), expected: 'proportional' },
-    { name: 'both: the label wins', object: build(label, annotation), expected: 'load-aware' },
-    {
-      name: 'a label that is no strategy: the annotation',
-      object: build({ [STRATEGY]: 'x' }, annotation),
-      expected: 'proportional',
-    },
-    {
-      name: 'a label that is our copy: the annotation decides',
-      object: build(label, annotation, { labels: label }),
-      expected: 'proportional',
-    },
-    {
-      name: 'a label that is our copy of an annotation now gone',
-      object: build(label, {}, { labels: label }),
-      expected: undefined,
-    },
-    {
-      name: 'a label changed since we copied: it is the author’s',
-      object: build(label, annotation, { labels: { [STRATEGY]: 'proportional' } }),
-      expected: 'load-aware',
-    },
-    {
-      name: 'an annotation of ours asks for nothing',
-      object: build({}, annotation, { annotations: annotation }),
-      expected: undefined,
-    },
-    { name: "Gardener's label names none", object: build({ [CONSIDER]: 'true' }, {}), expected: undefined },
-    { name: 'a malformed record claims nothing', object: build(label, {}, []), expected: 'load-aware' },
-  ])
+  for (const [name, object, expected] of [
+    ['nothing', build({}, {}), undefined],
+    ['no metadata', {}, undefined],
+    ['a label', build(label, {}), 'load-aware'],
+    ['an annotation', build({}, annotation), 'proportional'],
+    ['both: the label wins', build(label, annotation), 'load-aware'],
+    ['a label that is no strategy: the annotation', build({ [STRATEGY]: 'x' }, annotation), 'proportional'],
+    ['a label that is our copy: the annotation decides', build(label, annotation, { labels: label }), 'proportional'],
+    ['a label that is our copy of an annotation now gone', build(label, {}, { labels: label }), undefined],
+    [
+      'a label changed since we copied: it is the author’s',
+      build(label, annotation, { labels: { [STRATEGY]: 'proportional' } }),
+      'load-aware',
+    ],
+    ['an annotation of ours asks for nothing', build({}, annotation, { annotations: annotation }), undefined],
+    ["Gardener's label names none", build({ [CONSIDER]: 'true' }, {}), undefined],
+    ['a malformed record claims nothing', build(label, {}, []), 'load-aware'],
+  ] as const)
     it(name, () => expect(requestedStrategy(object)).to.equal(expected));
 
   it('is not changed by what we set for it', () => {
@@ -149,35 +133,27 @@ describe('effectiveStrategy', () => {
 
 describe('conflictingMode', () => {
   const label = { [STRATEGY]: 'proportional' };
-  for (const { name, object, expected } of [
-    {
-      name: "the author's Auto beside a strategy",
-      object: build(label, { [MODE]: 'Auto' }),
-      expected: { field: `metadata.annotations[${MODE}]`, value: 'Auto' },
-    },
-    {
-      name: 'the deprecated annotation',
-      object: build(label, { [HINTS]: 'auto' }),
-      expected: { field: `metadata.annotations[${HINTS}]`, value: 'auto' },
-    },
-    {
-      name: "Gardener's consider label with auto",
-      object: build({ [CONSIDER]: 'true' }, { [MODE]: 'auto' }),
-      expected: undefined,
-    },
-    {
-      name: 'a strategy with its own annotation',
-      object: build(label, { [MODE]: `${PREFIX}proportional` }),
-      expected: undefined,
-    },
-    { name: 'a strategy and Disabled', object: build(label, { [MODE]: 'Disabled' }), expected: undefined },
-    {
-      name: 'auto that we set for old proxies',
-      object: build(label, { [HINTS]: 'auto' }, { annotations: { [HINTS]: 'auto' } }),
-      expected: undefined,
-    },
-    { name: 'auto without strategy', object: build({}, { [MODE]: 'auto' }), expected: undefined },
-  ])
+  for (const [name, object, expected] of [
+    [
+      "the author's Auto beside a strategy",
+      build(label, { [MODE]: 'Auto' }),
+      { field: `metadata.annotations[${MODE}]`, value: 'Auto' },
+    ],
+    [
+      'the deprecated annotation',
+      build(label, { [HINTS]: 'auto' }),
+      { field: `metadata.annotations[${HINTS}]`, value: 'auto' },
+    ],
+    ["Gardener's consider label with auto", build({ [CONSIDER]: 'true' }, { [MODE]: 'auto' }), undefined],
+    ['a strategy with its own annotation', build(label, { [MODE]: `${PREFIX}proportional` }), undefined],
+    ['a strategy and Disabled', build(label, { [MODE]: 'Disabled' }), undefined],
+    [
+      'auto that we set for old proxies',
+      build(label, { [HINTS]: 'auto' }, { annotations: { [HINTS]: 'auto' } }),
+      undefined,
+    ],
+    ['auto without strategy', build({}, { [MODE]: 'auto' }), undefined],
+  ] as const)
     it(name, () => expect(conflictingMode(object)).to.deep.equal(expected));
 });
 

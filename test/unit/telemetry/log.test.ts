@@ -41,11 +41,11 @@ describe('createLogger', () => {
     ]);
   });
 
-  for (const { level, expected } of [
-    { level: 'debug', expected: ['debug', 'info', 'warn', 'error'] },
-    { level: 'info', expected: ['info', 'warn', 'error'] },
-    { level: 'warn', expected: ['warn', 'error'] },
-    { level: 'error', expected: ['error'] },
+  for (const [level, expected] of [
+    ['debug', ['debug', 'info', 'warn', 'error']],
+    ['info', ['info', 'warn', 'error']],
+    ['warn', ['warn', 'error']],
+    ['error', ['error']],
   ] as const) {
     it(`writes ${expected.join(', ')} at level ${level}`, () => {
       const logger = create({ level });
@@ -148,34 +148,30 @@ describe('cleanFields', () => {
 
   const shared = { a: 1 };
 
-  const table: { name: string; value: unknown; expected: unknown }[] = [
-    {
-      name: 'plain values',
-      value: { a: 'x', b: 1, c: true, d: null, e: [1, 'y'] },
-      expected: { a: 'x', b: 1, c: true, d: null, e: [1, 'y'] },
-    },
-    { name: 'undefined fields', value: { a: undefined, b: 1 }, expected: { b: 1 } },
-    { name: 'a bigint', value: 12n, expected: '12' },
-    { name: 'numbers without JSON form', value: [Number.NaN, Number.POSITIVE_INFINITY], expected: ['NaN', 'Infinity'] },
-    { name: 'a symbol and a function', value: [Symbol('s'), () => 1], expected: ['Symbol(s)', '[function]'] },
-    { name: 'a date', value: new Date(0), expected: '1970-01-01T00:00:00.000Z' },
-    { name: 'an invalid date', value: new Date(Number.NaN), expected: 'Invalid Date' },
-    { name: 'a URL', value: new URL('https://127.0.0.1:6443/x'), expected: 'https://127.0.0.1:6443/x' },
-    { name: 'bytes', value: Buffer.from('secret'), expected: '[6 bytes]' },
-    { name: 'a set', value: new Set(['a']), expected: ['a'] },
-    {
-      name: 'a map, secrets masked',
-      value: new Map<unknown, unknown>([
+  const table: readonly (readonly [name: string, value: unknown, expected: unknown])[] = [
+    ['plain values', { a: 'x', b: 1, c: true, d: null, e: [1, 'y'] }, { a: 'x', b: 1, c: true, d: null, e: [1, 'y'] }],
+    ['undefined fields', { a: undefined, b: 1 }, { b: 1 }],
+    ['a bigint', 12n, '12'],
+    ['numbers without JSON form', [Number.NaN, Number.POSITIVE_INFINITY], ['NaN', 'Infinity']],
+    ['a symbol and a function', [Symbol('s'), () => 1], ['Symbol(s)', '[function]']],
+    ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['an invalid date', new Date(Number.NaN), 'Invalid Date'],
+    ['a URL', new URL('https://127.0.0.1:6443/x'), 'https://127.0.0.1:6443/x'],
+    ['bytes', Buffer.from('secret'), '[6 bytes]'],
+    ['a set', new Set(['a']), ['a']],
+    [
+      'a map, secrets masked',
+      new Map<unknown, unknown>([
         ['token', 't'],
         [1, 'one'],
       ]),
-      expected: { token: REDACTED, 1: 'one' },
-    },
-    { name: 'a cycle', value: circular, expected: { name: 'loop', self: '[circular]' } },
-    { name: 'one object twice, which is no cycle', value: [shared, shared], expected: [{ a: 1 }, { a: 1 }] },
-    { name: 'whole objects under a secret name', value: { data: { 'tls.crt': 'x' } }, expected: { data: REDACTED } },
+      { token: REDACTED, 1: 'one' },
+    ],
+    ['a cycle', circular, { name: 'loop', self: '[circular]' }],
+    ['one object twice, which is no cycle', [shared, shared], [{ a: 1 }, { a: 1 }]],
+    ['whole objects under a secret name', { data: { 'tls.crt': 'x' } }, { data: REDACTED }],
   ];
-  for (const { name, value, expected } of table)
+  for (const [name, value, expected] of table)
     it(`writes ${name}`, () => expect(plain(cleanFields({ value }))).to.deep.equal({ value: expected }));
 
   it('keeps a field named __proto__ a field', () => {

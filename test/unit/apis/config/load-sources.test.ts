@@ -84,74 +84,59 @@ describe('configuration of sources of load', () => {
       expect(problemsOf([prometheus({ url: `http://${host}:9090`, bearerTokenFile: '/t' })]), host).to.deep.equal([]);
   });
 
-  for (const { name, sources, problems } of [
-    { name: 'no source', sources: [], problems: ['metricSources: needs at least 1 item(s).'] },
-    { name: 'no name', sources: [{ type: 'ResourceMetrics' }], problems: ['metricSources[0].name: is required.'] },
-    { name: 'another type', sources: [{ name: 'a', type: 'Keda' }], problems: ['metricSources[0].type: is "Keda".'] },
-    {
-      name: 'an unknown field',
-      sources: [prometheus({ adress: 'x' })],
-      problems: ['metricSources[0].adress: is not a field of this kind.'],
-    },
-    {
-      name: 'the same name twice',
-      sources: [prometheus(), { name: 'prometheus', type: 'ResourceMetrics' }],
-      problems: ['metricSources[1].name: is "prometheus", as that of metricSources[0].'],
-    },
-    {
-      name: 'a Prometheus without url',
-      sources: [{ name: 'a', type: 'Prometheus' }],
-      problems: ['metricSources[0].url: is required.'],
-    },
-    {
-      name: 'fields of a Prometheus elsewhere',
-      sources: [{ name: 'a', type: 'ResourceMetrics', url: 'https://x', query: 'y' }],
-      problems: [
-        'metricSources[0].url: is not a field of this kind.',
-        'metricSources[0].query: is not a field of this kind.',
-      ],
-    },
-    {
-      name: 'a Prometheus by the name of the metrics API',
-      sources: [prometheus({ name: 'metrics.k8s.io' })],
-      problems: ['metricSources[0].name: is metrics.k8s.io, the name of the metrics API.'],
-    },
-    {
-      name: 'a port that is none',
-      sources: [prometheus({ url: 'https://x:99999' })],
-      problems: ['metricSources[0].url: is "https://x:99999", which is not a URL.'],
-    },
-    {
-      name: 'a token in the clear',
-      sources: [prometheus({ url: 'http://prometheus:9090', bearerTokenFile: '/t' })],
-      problems: ['metricSources[0].bearerTokenFile: would be sent unencrypted: the url is not https.'],
-    },
-    {
-      name: 'TLS without TLS',
-      sources: [prometheus({ url: 'http://prometheus:9090', tls: { caFile: '/ca' } })],
-      problems: ['metricSources[0].tls: has no effect: the url is not https.'],
-    },
-    {
-      name: 'half a client certificate',
-      sources: [prometheus({ tls: { keyFile: '/key' } })],
-      problems: ['metricSources[0].tls.certFile: is required: certFile and keyFile belong together.'],
-    },
-    {
-      name: 'times without samples',
-      sources: [prometheus({ sampleTimeQuery: 'x' })],
-      problems: ['metricSources[0].sampleTimeQuery: belongs to query, which is missing.'],
-    },
-    {
-      name: 'no query from anybody',
-      sources: [prometheus({ policyQueries: false })],
-      problems: ['metricSources[0].query: is required where policyQueries is false.'],
-    },
-    {
-      name: 'a timeout of nothing',
-      sources: [prometheus({ timeoutSeconds: 0 })],
-      problems: ['metricSources[0].timeoutSeconds: is 0.'],
-    },
-  ]) {
+  for (const [name, sources, problems] of [
+    ['no source', [], ['metricSources: needs at least 1 item(s).']],
+    ['no name', [{ type: 'ResourceMetrics' }], ['metricSources[0].name: is required.']],
+    ['another type', [{ name: 'a', type: 'Keda' }], ['metricSources[0].type: is "Keda".']],
+    ['an unknown field', [prometheus({ adress: 'x' })], ['metricSources[0].adress: is not a field of this kind.']],
+    [
+      'the same name twice',
+      [prometheus(), { name: 'prometheus', type: 'ResourceMetrics' }],
+      ['metricSources[1].name: is "prometheus", as that of metricSources[0].'],
+    ],
+    ['a Prometheus without url', [{ name: 'a', type: 'Prometheus' }], ['metricSources[0].url: is required.']],
+    [
+      'fields of a Prometheus elsewhere',
+      [{ name: 'a', type: 'ResourceMetrics', url: 'https://x', query: 'y' }],
+      ['metricSources[0].url: is not a field of this kind.', 'metricSources[0].query: is not a field of this kind.'],
+    ],
+    [
+      'a Prometheus by the name of the metrics API',
+      [prometheus({ name: 'metrics.k8s.io' })],
+      ['metricSources[0].name: is metrics.k8s.io, the name of the metrics API.'],
+    ],
+    [
+      'a port that is none',
+      [prometheus({ url: 'https://x:99999' })],
+      ['metricSources[0].url: is "https://x:99999", which is not a URL.'],
+    ],
+    [
+      'a token in the clear',
+      [prometheus({ url: 'http://prometheus:9090', bearerTokenFile: '/t' })],
+      ['metricSources[0].bearerTokenFile: would be sent unencrypted: the url is not https.'],
+    ],
+    [
+      'TLS without TLS',
+      [prometheus({ url: 'http://prometheus:9090', tls: { caFile: '/ca' } })],
+      ['metricSources[0].tls: has no effect: the url is not https.'],
+    ],
+    [
+      'half a client certificate',
+      [prometheus({ tls: { keyFile: '/key' } })],
+      ['metricSources[0].tls.certFile: is required: certFile and keyFile belong together.'],
+    ],
+    [
+      'times without samples',
+      [prometheus({ sampleTimeQuery: 'x' })],
+      ['metricSources[0].sampleTimeQuery: belongs to query, which is missing.'],
+    ],
+    [
+      'no query from anybody',
+      [prometheus({ policyQueries: false })],
+      ['metricSources[0].query: is required where policyQueries is false.'],
+    ],
+    ['a timeout of nothing', [prometheus({ timeoutSeconds: 0 })], ['metricSources[0].timeoutSeconds: is 0.']],
+  ] as const) {
     it(`refuses ${name}`, () => {
       expect(problemsOf(sources)).to.deep.equal(problems);
     });

@@ -67,71 +67,47 @@ describe('loadConfiguration', () => {
     expect(load('name: &n abc\nlist: [*n, d]'.replace('*n, ', '')).list).to.deep.equal(['d']);
   });
 
-  const cases: { name: string; body: string; problem: Partial<ConfigProblem> }[] = [
-    {
-      name: 'a missing field',
-      body: 'size: 1',
-      problem: { line: 1, column: 1, field: 'name', message: 'is required.' },
-    },
-    {
-      name: 'a missing field further down',
-      body: 'name: x\nnested:\n  any: {}',
-      problem: { line: 5, column: 3, field: 'nested.mode', message: 'is required.' },
-    },
-    {
-      name: 'an unknown field, at its key',
-      body: 'name: x\nnested:\n  mode: a\n  mood: b',
-      problem: { line: 6, column: 3, field: 'nested.mood', allowed: ['mode', 'any'] },
-    },
-    {
-      name: 'a value out of a list',
-      body: 'name: x\nnested: {mode: c}',
-      problem: { line: 4, column: 16, field: 'nested.mode', message: 'is "c".', allowed: ['a', 'b'] },
-    },
-    {
-      name: 'a number too small',
-      body: 'name: x\nsize: 0',
-      problem: { line: 4, column: 7, field: 'size', allowed: ['1 to 9'] },
-    },
-    {
-      name: 'a number too large',
-      body: 'name: x\nsize: 10',
-      problem: { field: 'size', message: 'is 10.', allowed: ['1 to 9'] },
-    },
-    {
-      name: 'a wrong type',
-      body: 'name: [x]',
-      problem: { line: 3, column: 7, field: 'name', message: 'must be of type string, not ["x"].' },
-    },
-    {
-      name: 'a key with nothing behind it',
-      body: 'name: x\nnested:',
-      problem: { field: 'nested', message: 'must be of type object, not null; write {} for the defaults.' },
-    },
-    { name: 'an empty string', body: 'name: ""', problem: { field: 'name', message: 'must not be empty.' } },
-    { name: 'a string too long', body: 'name: abcdef', problem: { message: 'is longer than 5 characters.' } },
-    {
-      name: 'an item that does not fit',
-      body: 'name: x\nlist:\n- ok\n- "7"',
-      problem: { line: 6, column: 3, field: 'list[1]', message: 'is "7"; it must match ^[a-z]+$.' },
-    },
-    {
-      name: 'the same item twice',
-      body: 'name: x\nlist: [a, a]',
-      problem: { field: 'list', message: 'holds the same item twice.' },
-    },
-    {
-      name: 'fields that do not go together',
-      body: 'name: x\nlist: [a, x]',
-      problem: { line: 4, column: 11, field: 'list[1]', message: 'is the name.', allowed: ['others'] },
-    },
-    {
-      name: 'a hostile key',
-      body: 'name: x\n__proto__: {polluted: true}',
-      problem: { line: 4, column: 1, field: '__proto__' },
-    },
+  const cases: readonly (readonly [name: string, body: string, problem: Partial<ConfigProblem>])[] = [
+    ['a missing field', 'size: 1', { line: 1, column: 1, field: 'name', message: 'is required.' }],
+    [
+      'a missing field further down',
+      'name: x\nnested:\n  any: {}',
+      { line: 5, column: 3, field: 'nested.mode', message: 'is required.' },
+    ],
+    [
+      'an unknown field, at its key',
+      'name: x\nnested:\n  mode: a\n  mood: b',
+      { line: 6, column: 3, field: 'nested.mood', allowed: ['mode', 'any'] },
+    ],
+    [
+      'a value out of a list',
+      'name: x\nnested: {mode: c}',
+      { line: 4, column: 16, field: 'nested.mode', message: 'is "c".', allowed: ['a', 'b'] },
+    ],
+    ['a number too small', 'name: x\nsize: 0', { line: 4, column: 7, field: 'size', allowed: ['1 to 9'] }],
+    ['a number too large', 'name: x\nsize: 10', { field: 'size', message: 'is 10.', allowed: ['1 to 9'] }],
+    ['a wrong type', 'name: [x]', { line: 3, column: 7, field: 'name', message: 'must be of type string, not ["x"].' }],
+    [
+      'a key with nothing behind it',
+      'name: x\nnested:',
+      { field: 'nested', message: 'must be of type object, not null; write {} for the defaults.' },
+    ],
+    ['an empty string', 'name: ""', { field: 'name', message: 'must not be empty.' }],
+    ['a string too long', 'name: abcdef', { message: 'is longer than 5 characters.' }],
+    [
+      'an item that does not fit',
+      'name: x\nlist:\n- ok\n- "7"',
+      { line: 6, column: 3, field: 'list[1]', message: 'is "7"; it must match ^[a-z]+$.' },
+    ],
+    ['the same item twice', 'name: x\nlist: [a, a]', { field: 'list', message: 'holds the same item twice.' }],
+    [
+      'fields that do not go together',
+      'name: x\nlist: [a, x]',
+      { line: 4, column: 11, field: 'list[1]', message: 'is the name.', allowed: ['others'] },
+    ],
+    ['a hostile key', 'name: x\n__proto__: {polluted: true}', { line: 4, column: 1, field: '__proto__' }],
   ];
-  for (const { name, body, problem } of cases) {
+  for (const [name, body, problem] of cases) {
     it(`says where and why: ${name}`, () => {
       const error = failure(HEADER + body);
       expect(error.problems, error.message).to.have.length(1);
@@ -147,42 +123,30 @@ describe('loadConfiguration', () => {
     expect(message.split('\n')).to.have.length(3);
   });
 
-  const broken: { name: string; text: string; says: RegExp }[] = [
-    { name: 'an empty file', text: '', says: /^f\.yaml:1:1: the file is empty\.$/ },
-    { name: 'only a comment', text: '# nothing\n', says: /the file is empty/ },
-    { name: 'no YAML', text: 'a: [b', says: /^f\.yaml:1:\d+: not valid YAML: / },
-    {
-      name: 'the same key twice',
-      text: `${HEADER}name: a\nname: b`,
-      says: /^f\.yaml:4:1: not valid YAML: Map keys must be unique/,
-    },
-    { name: 'two documents', text: `${HEADER}name: a\n---\nname: b`, says: /more than one document/ },
-    { name: 'a list', text: '- a', says: /must be a YAML mapping/ },
-    {
-      name: 'another kind',
-      text: HEADER.replace('Sample', 'Other'),
-      says: /f\.yaml:2:7: kind: is another\. \(allowed: Sample\)/,
-    },
-    {
-      name: 'another version',
-      text: 'apiVersion: v1\nkind: Sample',
-      says: /f\.yaml:1:13: apiVersion: is another\. \(allowed: config\./,
-    },
-    { name: 'no header', text: 'name: x', says: /apiVersion: is required.*\n.*kind: is required/ },
-    { name: 'far too much', text: '#'.repeat(1_000_001), says: /more than 1000000 characters/ },
+  const broken: readonly (readonly [name: string, text: string, says: RegExp])[] = [
+    ['an empty file', '', /^f\.yaml:1:1: the file is empty\.$/],
+    ['only a comment', '# nothing\n', /the file is empty/],
+    ['no YAML', 'a: [b', /^f\.yaml:1:\d+: not valid YAML: /],
+    ['the same key twice', `${HEADER}name: a\nname: b`, /^f\.yaml:4:1: not valid YAML: Map keys must be unique/],
+    ['two documents', `${HEADER}name: a\n---\nname: b`, /more than one document/],
+    ['a list', '- a', /must be a YAML mapping/],
+    ['another kind', HEADER.replace('Sample', 'Other'), /f\.yaml:2:7: kind: is another\. \(allowed: Sample\)/],
+    ['another version', 'apiVersion: v1\nkind: Sample', /f\.yaml:1:13: apiVersion: is another\. \(allowed: config\./],
+    ['no header', 'name: x', /apiVersion: is required.*\n.*kind: is required/],
+    ['far too much', '#'.repeat(1_000_001), /more than 1000000 characters/],
   ];
-  for (const { name, text, says } of broken) it(`refuses ${name}`, () => expect(failure(text).message).to.match(says));
+  for (const [name, text, says] of broken) it(`refuses ${name}`, () => expect(failure(text).message).to.match(says));
 
   it('survives a value that contains itself', () => {
     expect(failure(`${HEADER}name: &a [*a]`).problems[0]).to.deep.include({ field: 'name', line: 3 });
   });
 
-  const odd: readonly { name: string; kind: string }[] = [
-    { name: 'contains itself', kind: '&a [*a]' },
-    { name: 'is as long as a book', kind: 'x'.repeat(100_000) },
-    { name: 'is nested deeper than a stack is', kind: `${'['.repeat(9_000)}${']'.repeat(9_000)}` },
+  const odd: readonly (readonly [name: string, kind: string])[] = [
+    ['contains itself', '&a [*a]'],
+    ['is as long as a book', 'x'.repeat(100_000)],
+    ['is nested deeper than a stack is', `${'['.repeat(9_000)}${']'.repeat(9_000)}`],
   ];
-  for (const { name, kind } of odd) {
+  for (const [name, kind] of odd) {
     it(`says in a line what is wrong with a kind that ${name}`, () => {
       const { message } = failure(`apiVersion: a\nkind: ${kind}`);
       expect(

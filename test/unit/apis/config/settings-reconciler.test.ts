@@ -60,63 +60,47 @@ describe('SettingsReconcilerConfiguration', () => {
   });
 
   const wrong = [
-    {
-      name: 'no mode',
-      body: 'modes: {}',
-      says: /modes: needs at least one field\. \(allowed: garden, seed, cluster\)/,
-    },
-    {
-      name: 'a namespace that admission serves and does not serve',
-      body: 'modes: {cluster: {}}\nhintRepair: {includedNamespaces: [a], excludedNamespaces: [a]}',
-      says: /hintRepair\.includedNamespaces: includes "a", which hintRepair\.excludedNamespaces excludes/,
-    },
-    { name: 'no modes', body: 'keep: on', says: /modes: is required/ },
-    {
-      name: 'repairs faster than once a minute',
-      body: 'modes: {seed: {}}\ndrift: {minIntervalSeconds: 59}',
-      says: /4:29: drift\.minIntervalSeconds: is 59\. \(allowed: 60 to 86400\)/,
-    },
-    {
-      name: 'more than 20 touches a second',
-      body: 'modes: {seed: {}}\nhintRepair: {writesPerSecond: 21}',
-      says: /\(allowed: 1 to 20\)/,
-    },
-    {
-      name: 'another keep',
-      body: 'modes: {seed: {}}\nkeep: always',
-      says: /keep: is "always"\. \(allowed: auto, on, off\)/,
-    },
-    {
-      name: 'a name that is no namespace',
-      body: 'modes: {seed: {}}\nexcludedNamespaces: [A_B]',
-      says: /excludedNamespaces\[0\]: is "A_B"; it must match/,
-    },
-    {
-      name: 'a garden that is excluded',
-      body: 'modes: {garden: {}}\nexcludedNamespaces: [garden]',
-      says: /excludes "garden"/,
-    },
-    {
-      name: 'a zone that is a number',
-      body: 'modes: {seed: {seed: {spec: {provider: {zones: [1]}}}}}',
-      says: /zones\[0\]: must be of type string/,
-    },
-    {
-      name: 'a gate that is no boolean',
-      body: 'modes: {garden: {gardener: {featureGates: {X: yes please}}}}',
-      says: /featureGates\.X: must be of type boolean/,
-    },
-    {
-      name: 'a renew deadline as long as the lease',
-      body: 'modes: {seed: {}}\nleaderElection: {renewDeadlineSeconds: 15}',
-      says: /renewDeadlineSeconds: must be less than leaseDurationSeconds/,
-    },
-    {
-      name: 'a retry period that leaves no second try',
-      body: 'modes: {seed: {}}\nleaderElection: {retryPeriodSeconds: 9}',
-      says: /retryPeriodSeconds: times 1\.2 must be less/,
-    },
-  ];
-  for (const { name, body, says } of wrong)
+    ['no mode', 'modes: {}', /modes: needs at least one field\. \(allowed: garden, seed, cluster\)/],
+    [
+      'a namespace that admission serves and does not serve',
+      'modes: {cluster: {}}\nhintRepair: {includedNamespaces: [a], excludedNamespaces: [a]}',
+      /hintRepair\.includedNamespaces: includes "a", which hintRepair\.excludedNamespaces excludes/,
+    ],
+    ['no modes', 'keep: on', /modes: is required/],
+    [
+      'repairs faster than once a minute',
+      'modes: {seed: {}}\ndrift: {minIntervalSeconds: 59}',
+      /4:29: drift\.minIntervalSeconds: is 59\. \(allowed: 60 to 86400\)/,
+    ],
+    ['more than 20 touches a second', 'modes: {seed: {}}\nhintRepair: {writesPerSecond: 21}', /\(allowed: 1 to 20\)/],
+    ['another keep', 'modes: {seed: {}}\nkeep: always', /keep: is "always"\. \(allowed: auto, on, off\)/],
+    [
+      'a name that is no namespace',
+      'modes: {seed: {}}\nexcludedNamespaces: [A_B]',
+      /excludedNamespaces\[0\]: is "A_B"; it must match/,
+    ],
+    ['a garden that is excluded', 'modes: {garden: {}}\nexcludedNamespaces: [garden]', /excludes "garden"/],
+    [
+      'a zone that is a number',
+      'modes: {seed: {seed: {spec: {provider: {zones: [1]}}}}}',
+      /zones\[0\]: must be of type string/,
+    ],
+    [
+      'a gate that is no boolean',
+      'modes: {garden: {gardener: {featureGates: {X: yes please}}}}',
+      /featureGates\.X: must be of type boolean/,
+    ],
+    [
+      'a renew deadline as long as the lease',
+      'modes: {seed: {}}\nleaderElection: {renewDeadlineSeconds: 15}',
+      /renewDeadlineSeconds: must be less than leaseDurationSeconds/,
+    ],
+    [
+      'a retry period that leaves no second try',
+      'modes: {seed: {}}\nleaderElection: {retryPeriodSeconds: 9}',
+      /retryPeriodSeconds: times 1\.2 must be less/,
+    ],
+  ] as const;
+  for (const [name, body, says] of wrong)
     it(`refuses ${name}`, () => expect(() => load(body)).to.throw(ConfigError, says));
 });

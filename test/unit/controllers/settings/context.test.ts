@@ -51,20 +51,16 @@ describe('the context of decisions', () => {
 
   const CLOSE_ONLY = daemonSet('cilium', 'quay.io/cilium/cilium:v1.18.3', CILIUM);
   const planes = [
-    { name: 'nothing read yet', objects: undefined, older: undefined },
-    { name: 'kube-proxy', objects: [kubeProxy()], older: false },
-    { name: 'Cilium 1.17', objects: [daemonSet('cilium', 'cilium:v1.17.9', CILIUM)], older: false },
-    { name: 'Cilium 1.18', objects: [kubeProxy(), CLOSE_ONLY], older: true },
-    { name: 'Cilium 1.19', objects: [daemonSet('cilium', 'cilium:v1.19.0', CILIUM)], older: true },
-    { name: 'Cilium 1.20', objects: [daemonSet('cilium', 'cilium:v1.20.0', CILIUM)], older: false },
-    {
-      name: 'Cilium of an image without version',
-      objects: [daemonSet('cilium', 'cilium:latest', CILIUM)],
-      older: false,
-    },
-    { name: 'another image of that version', objects: [daemonSet('logs', 'fluent:v1.18.3')], older: false },
-  ];
-  for (const { name, objects, older } of planes) {
+    ['nothing read yet', undefined, undefined],
+    ['kube-proxy', [kubeProxy()], false],
+    ['Cilium 1.17', [daemonSet('cilium', 'cilium:v1.17.9', CILIUM)], false],
+    ['Cilium 1.18', [kubeProxy(), CLOSE_ONLY], true],
+    ['Cilium 1.19', [daemonSet('cilium', 'cilium:v1.19.0', CILIUM)], true],
+    ['Cilium 1.20', [daemonSet('cilium', 'cilium:v1.20.0', CILIUM)], false],
+    ['Cilium of an image without version', [daemonSet('cilium', 'cilium:latest', CILIUM)], false],
+    ['another image of that version', [daemonSet('logs', 'fluent:v1.18.3')], false],
+  ] as const;
+  for (const [name, objects, older] of planes) {
     it(`${name}: ${older === undefined ? 'nothing known' : older ? 'the older name of the value' : 'its newest name'}`, () => {
       seen = objects === undefined ? undefined : routerObjects(...objects);
       expect(current().olderName).to.equal(older);
@@ -80,12 +76,12 @@ describe('the context of decisions', () => {
   });
 
   const kubelets = [
-    { name: 'new', versions: ['v1.31.0', 'v1.36.1-gke.5'], old: false },
-    { name: 'one old', versions: ['v1.36.0', 'v1.30.14'], old: true },
-    { name: 'unreadable', versions: ['', 'what'], old: false },
-    { name: 'no', versions: [], old: undefined },
-  ];
-  for (const { name, versions, old } of kubelets) {
+    ['new', ['v1.31.0', 'v1.36.1-gke.5'], false],
+    ['one old', ['v1.36.0', 'v1.30.14'], true],
+    ['unreadable', ['', 'what'], false],
+    ['no', [], undefined],
+  ] as const;
+  for (const [name, versions, old] of kubelets) {
     it(`${name} kubelets: ${old === undefined ? 'nothing known' : old ? 'annotation needed' : 'no annotation'}`, () => {
       const nodes = countingCache<Node>(versions.map((kubeletVersion) => node({ kubeletVersion })));
       expect(hasOldKubelet({ nodes } as unknown as SettingsCaches)).to.equal(old);
@@ -118,54 +114,38 @@ describe('what a change concerns', () => {
     };
   };
 
-  const cases: { name: string; emit: () => void; enqueued: string[] }[] = [
-    { name: "a Shoot's Extension", emit: () => caches.extensions.change(ofClass()), enqueued: ['shoot--foo--bar'] },
-    {
-      name: "a seed's Extension",
-      emit: () => caches.extensions.change(ofClass('seed')),
-      enqueued: ['extension-settings'],
-    },
-    {
-      name: "a garden's Extension",
-      emit: () => caches.extensions.change(ofClass('garden')),
-      enqueued: ['garden-settings'],
-    },
-    { name: 'an Extension of others', emit: () => caches.extensions.change(extension()), enqueued: [] },
-    {
-      name: 'only the status of an Extension',
-      emit: () => caches.extensions.change(ofClass(undefined, { observedGeneration: 2 }), ofClass()),
-      enqueued: [],
-    },
-    {
-      name: 'an Extension that leaves',
-      emit: () => {
+  const cases: readonly (readonly [name: string, emit: () => void, enqueued: string[]])[] = [
+    ["a Shoot's Extension", () => caches.extensions.change(ofClass()), ['shoot--foo--bar']],
+    ["a seed's Extension", () => caches.extensions.change(ofClass('seed')), ['extension-settings']],
+    ["a garden's Extension", () => caches.extensions.change(ofClass('garden')), ['garden-settings']],
+    ['an Extension of others', () => caches.extensions.change(extension()), []],
+    [
+      'only the status of an Extension',
+      () => caches.extensions.change(ofClass(undefined, { observedGeneration: 2 }), ofClass()),
+      [],
+    ],
+    [
+      'an Extension that leaves',
+      () => {
         const leaving = { ...ofClass(), metadata: { ...ofClass().metadata, deletionTimestamp: 'now' } };
         caches.extensions.change(leaving, ofClass());
       },
-      enqueued: ['shoot--foo--bar'],
-    },
-    {
-      name: 'an Extension that is gone',
-      emit: () => caches.extensions.change(ofClass(), ofClass(), true),
-      enqueued: ['shoot--foo--bar'],
-    },
-    { name: 'a Service', emit: () => caches.services.change(service()), enqueued: ['default'] },
-    { name: 'an Etcd', emit: () => caches.etcds.change(etcd()), enqueued: ['shoot--foo--bar'] },
-    { name: 'a Namespace', emit: () => caches.namespaces.change(namespace()), enqueued: ['shoot--foo--bar'] },
-    { name: 'a Garden', emit: () => caches.gardens.change(garden()), enqueued: ['garden-settings'] },
-    {
-      name: 'the live Seed',
-      emit: () => caches.liveSeed.change(seed()),
-      enqueued: ['shoot-settings+extension-settings'],
-    },
-    {
-      name: 'a Cluster, whose Seed counts for extensions',
-      emit: () => caches.clusters.change(cluster()),
-      enqueued: ['shoot--foo--bar', 'extension-settings'],
-    },
-    { name: 'a Node', emit: () => caches.nodes.change(node()), enqueued: ['*'] },
+      ['shoot--foo--bar'],
+    ],
+    ['an Extension that is gone', () => caches.extensions.change(ofClass(), ofClass(), true), ['shoot--foo--bar']],
+    ['a Service', () => caches.services.change(service()), ['default']],
+    ['an Etcd', () => caches.etcds.change(etcd()), ['shoot--foo--bar']],
+    ['a Namespace', () => caches.namespaces.change(namespace()), ['shoot--foo--bar']],
+    ['a Garden', () => caches.gardens.change(garden()), ['garden-settings']],
+    ['the live Seed', () => caches.liveSeed.change(seed()), ['shoot-settings+extension-settings']],
+    [
+      'a Cluster, whose Seed counts for extensions',
+      () => caches.clusters.change(cluster()),
+      ['shoot--foo--bar', 'extension-settings'],
+    ],
+    ['a Node', () => caches.nodes.change(node()), ['*']],
   ];
-  for (const { name, emit, enqueued } of cases) {
+  for (const [name, emit, enqueued] of cases) {
     it(`${name} leads to ${enqueued.join(' and ')}`, () => {
       emit();
       expect(seen).to.deep.equal(enqueued);
@@ -179,16 +159,12 @@ describe('what a change concerns', () => {
   });
 
   const nodeChanges = [
-    {
-      name: 'readiness',
-      next: node({ status: { conditions: [{ type: 'Ready', status: 'False' }] } }),
-      enqueued: ['*'],
-    },
-    { name: 'zone', next: node({ metadata: { name: 'node-eu-1a' }, zone: 'eu-1b' }), enqueued: ['*'] },
-    { name: 'kubelet', next: node({ kubeletVersion: 'v1.30.0' }), enqueued: ['*'] },
-    { name: 'annotations', next: node({ metadata: { annotations: { x: 'y' } } }), enqueued: [] },
-  ];
-  for (const { name, next, enqueued } of nodeChanges) {
+    ['readiness', node({ status: { conditions: [{ type: 'Ready', status: 'False' }] } }), ['*']],
+    ['zone', node({ metadata: { name: 'node-eu-1a' }, zone: 'eu-1b' }), ['*']],
+    ['kubelet', node({ kubeletVersion: 'v1.30.0' }), ['*']],
+    ['annotations', node({ metadata: { annotations: { x: 'y' } } }), []],
+  ] as const;
+  for (const [name, next, enqueued] of nodeChanges) {
     it(`a Node's new ${name} ${enqueued.length > 0 ? 'concerns all' : 'concerns no Service'}`, () => {
       caches.nodes.change(next, node());
       expect(seen).to.deep.equal(enqueued);

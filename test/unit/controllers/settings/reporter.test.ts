@@ -85,11 +85,11 @@ describe('summarize', () => {
   });
 
   const faults = [
-    { decision: refusedFor('SettingDisabled'), faulty: false },
-    { decision: refusedFor('FailureToleranceNotZone'), faulty: false },
-    { decision: refusedFor('NotHighlyAvailable'), faulty: true },
-  ];
-  for (const { decision, faulty } of faults) {
+    [refusedFor('SettingDisabled'), false],
+    [refusedFor('FailureToleranceNotZone'), false],
+    [refusedFor('NotHighlyAvailable'), true],
+  ] as const;
+  for (const [decision, faulty] of faults) {
     it(`${decision.kind === 'refused' ? decision.reason : ''} is ${faulty ? 'a fault' : 'normal'}`, () =>
       expect(summarize(namespaceDecision({ decision })).faulty).to.equal(faulty));
   }
@@ -113,36 +113,28 @@ describe('labels of a namespace', () => {
     it(`${name}: ${routing}`, () =>
       expect(labelsFor(namespaceDecision({ objects }), { ...own, ...of })?.routing).to.equal(routing));
 
-  const decisions: {
-    name: string;
-    of: Parameters<typeof namespaceDecision>[0];
-    labels: NamespaceLabels | undefined;
-  }[] = [
-    { name: 'of nothing yet', of: {}, labels: { routing: false, etcdClients: true } },
-    { name: 'without a catalogue', of: { scope: undefined }, labels: { routing: false, etcdClients: false } },
-    {
-      name: 'that is no',
-      of: { decision: refusedFor('SettingDisabled') },
-      labels: { routing: false, etcdClients: false },
-    },
-    { name: 'of an Etcd', of: { objects: [etcdDecision()] }, labels: { routing: false, etcdClients: true } },
-    {
-      name: 'of an Etcd that is refused',
-      of: { objects: [etcdDecision(refusedFor('SettingDisabled'))] },
-      labels: { routing: false, etcdClients: false },
-    },
-    {
-      name: 'that is held',
-      of: { decision: refusedFor('ShootHibernated'), objects: [etcdDecision(refusedFor('ShootHibernated'))] },
-      labels: undefined,
-    },
-    {
-      name: 'without a version',
-      of: { objects: [etcdDecision(undefined, { version: undefined })] },
-      labels: undefined,
-    },
+  const decisions: readonly (readonly [
+    name: string,
+    of: Parameters<typeof namespaceDecision>[0],
+    labels: NamespaceLabels | undefined,
+  ])[] = [
+    ['of nothing yet', {}, { routing: false, etcdClients: true }],
+    ['without a catalogue', { scope: undefined }, { routing: false, etcdClients: false }],
+    ['that is no', { decision: refusedFor('SettingDisabled') }, { routing: false, etcdClients: false }],
+    ['of an Etcd', { objects: [etcdDecision()] }, { routing: false, etcdClients: true }],
+    [
+      'of an Etcd that is refused',
+      { objects: [etcdDecision(refusedFor('SettingDisabled'))] },
+      { routing: false, etcdClients: false },
+    ],
+    [
+      'that is held',
+      { decision: refusedFor('ShootHibernated'), objects: [etcdDecision(refusedFor('ShootHibernated'))] },
+      undefined,
+    ],
+    ['without a version', { objects: [etcdDecision(undefined, { version: undefined })] }, undefined],
   ];
-  for (const { name, of, labels } of decisions)
+  for (const [name, of, labels] of decisions)
     it(`follow from the decision ${name}`, () => expect(labelsFor(namespaceDecision(of), own)).to.deep.equal(labels));
 });
 

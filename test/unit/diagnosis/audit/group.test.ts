@@ -30,61 +30,45 @@ const cause = (reason: NonNullable<Grouped['cause']>['reason']): Grouped['cause'
   fix: [],
 });
 
-const rows: readonly { name: string; more: Partial<Grouped>; is: string }[] = [
-  { name: 'traffic crosses that could stay', more: {}, is: 'Costs' },
-  { name: 'it asks in vain', more: { verdict: 'Ineffective' }, is: 'Fails' },
-  {
-    name: 'no endpoint is ready',
-    more: { cause: cause('NoReadyEndpoints'), crossZoneShare: null, saving: null },
-    is: 'Fails',
-  },
-  {
-    name: 'its zone has no endpoint and the data plane gives none',
-    more: { cause: cause('CiliumNotOptedIn'), alsoFound: ['NoBackendForZone'] },
-    is: 'Fails',
-  },
-  {
-    name: 'the policy Local leaves Nodes without an endpoint, and nothing crosses',
-    more: { cause: cause('NoLocalEndpoints'), crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } },
-    is: 'Fails',
-  },
-  { name: 'a Pod is published that is not ready', more: { cause: cause('PublishedNotReady') }, is: 'Fails' },
-  { name: 'it has one endpoint', more: { endpoints: 1, saving: { routing: 0, endpoints: 0.67 } }, is: 'NotSavable' },
-  { name: 'it has one endpoint and asks in vain', more: { endpoints: 1, verdict: 'Ineffective' }, is: 'NotSavable' },
-  { name: 'it is the API server', more: { cause: cause('ApiServer') }, is: 'NotSavable' },
-  { name: 'some clients bypass the proxies', more: { saving: null }, is: 'Costs' },
-  { name: 'its endpoints have no zone', more: { crossZoneShare: null, saving: null }, is: 'NotKnown' },
-  { name: 'it is headless', more: { cause: cause('Headless'), crossZoneShare: null, saving: null }, is: 'NotSavable' },
-  {
-    name: 'its endpoints share one zone and more would help',
-    more: { saving: { routing: 0, endpoints: 0.67 } },
-    is: 'Costs',
-  },
-  { name: 'no other way of routing keeps more', more: { saving: { routing: 0, endpoints: 0 } }, is: 'NotSavable' },
-  { name: 'a zone is evacuated', more: { cause: cause('Evacuated'), verdict: 'Effective' }, is: 'NotSavable' },
-  {
-    name: 'a zone is evacuated, and hints are ignored',
-    more: { cause: cause('Evacuated'), verdict: 'Ineffective' },
-    is: 'Fails',
-  },
-  { name: 'the data plane is not known on some Nodes', more: { verdict: 'Unknown', saving: null }, is: 'Costs' },
-  {
-    name: 'who routes is known on no Node',
-    more: { verdict: 'Unknown', saving: null, crossZoneShare: null },
-    is: 'NotKnown',
-  },
-  {
-    name: 'no Node is known',
-    more: { cause: cause('NoNodes'), verdict: 'Ineffective', saving: null, crossZoneShare: null },
-    is: 'NotKnown',
-  },
-  { name: 'all traffic stays', more: KEPT, is: 'Kept' },
-  { name: 'what crosses was measured past the cluster IP', more: { ...KEPT, ...past(1) }, is: 'NotSavable' },
-  { name: 'what goes past the cluster IP stays as well', more: { ...KEPT, ...past(0) }, is: 'Kept' },
+const rows: readonly (readonly [name: string, more: Partial<Grouped>, is: string])[] = [
+  ['traffic crosses that could stay', {}, 'Costs'],
+  ['it asks in vain', { verdict: 'Ineffective' }, 'Fails'],
+  ['no endpoint is ready', { cause: cause('NoReadyEndpoints'), crossZoneShare: null, saving: null }, 'Fails'],
+  [
+    'its zone has no endpoint and the data plane gives none',
+    { cause: cause('CiliumNotOptedIn'), alsoFound: ['NoBackendForZone'] },
+    'Fails',
+  ],
+  [
+    'the policy Local leaves Nodes without an endpoint, and nothing crosses',
+    { cause: cause('NoLocalEndpoints'), crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } },
+    'Fails',
+  ],
+  ['a Pod is published that is not ready', { cause: cause('PublishedNotReady') }, 'Fails'],
+  ['it has one endpoint', { endpoints: 1, saving: { routing: 0, endpoints: 0.67 } }, 'NotSavable'],
+  ['it has one endpoint and asks in vain', { endpoints: 1, verdict: 'Ineffective' }, 'NotSavable'],
+  ['it is the API server', { cause: cause('ApiServer') }, 'NotSavable'],
+  ['some clients bypass the proxies', { saving: null }, 'Costs'],
+  ['its endpoints have no zone', { crossZoneShare: null, saving: null }, 'NotKnown'],
+  ['it is headless', { cause: cause('Headless'), crossZoneShare: null, saving: null }, 'NotSavable'],
+  ['its endpoints share one zone and more would help', { saving: { routing: 0, endpoints: 0.67 } }, 'Costs'],
+  ['no other way of routing keeps more', { saving: { routing: 0, endpoints: 0 } }, 'NotSavable'],
+  ['a zone is evacuated', { cause: cause('Evacuated'), verdict: 'Effective' }, 'NotSavable'],
+  ['a zone is evacuated, and hints are ignored', { cause: cause('Evacuated'), verdict: 'Ineffective' }, 'Fails'],
+  ['the data plane is not known on some Nodes', { verdict: 'Unknown', saving: null }, 'Costs'],
+  ['who routes is known on no Node', { verdict: 'Unknown', saving: null, crossZoneShare: null }, 'NotKnown'],
+  [
+    'no Node is known',
+    { cause: cause('NoNodes'), verdict: 'Ineffective', saving: null, crossZoneShare: null },
+    'NotKnown',
+  ],
+  ['all traffic stays', KEPT, 'Kept'],
+  ['what crosses was measured past the cluster IP', { ...KEPT, ...past(1) }, 'NotSavable'],
+  ['what goes past the cluster IP stays as well', { ...KEPT, ...past(0) }, 'Kept'],
 ];
 
 describe('the group of an audited Service', () => {
-  for (const { name, more, is } of rows) {
+  for (const [name, more, is] of rows) {
     it(`is ${is} where ${name}`, () => {
       expect(auditGroup({ ...COSTLY, ...more })).to.equal(is);
     });

@@ -452,11 +452,7 @@ const CASES: readonly Case[] = [
   // gardener/gardener#13081
   [
     "Istio's gateway before the API servers of a Shoot",
-    [
-      object('apps/v1', 'Deployment', 'istio-ingressgateway', {
-        spec: { template: { spec: { containers: PROXY } } },
-      }),
-    ],
+    [object('apps/v1', 'Deployment', 'istio-ingressgateway', { spec: { template: { spec: { containers: PROXY } } } })],
     ['istio-gateway'],
     web({ metadata: { name: 'kube-apiserver', namespace: 'shoot--foo--bar' } }),
   ],

@@ -54,11 +54,7 @@ describe('a slice of weight 0', () => {
       ['a', '0'],
       ['b', '1'],
     ] as const) {
-      const hinted = endpoint({
-        zone,
-        addresses: [`198.18.0.${weight}`],
-        hints: { forZones: [{ name: zone }] },
-      });
+      const hinted = endpoint({ zone, addresses: [`198.18.0.${weight}`], hints: { forZones: [{ name: zone }] } });
       const metadata = { name: `server-${zone}`, annotations: { 'service.cilium.io/weight': weight } };
       collector.add(slice({ endpoints: [hinted], metadata }));
     }
@@ -225,10 +221,7 @@ describe('a change is tried before it is offered', () => {
     spec: { scaleTargetRef: { kind: 'Deployment', name: 'server' }, ...spec },
   });
   const madeBy = (apiVersion: string, kind: string) => ({ apiVersion, kind, name: 'web', uid: '1', controller: true });
-  const second = {
-    ...byCpu,
-    metadata: { ...byCpu.metadata, name: 'second', namespace: 'default' },
-  };
+  const second = { ...byCpu, metadata: { ...byCpu.metadata, name: 'second', namespace: 'default' } };
   const secondSlice = slice({
     metadata: { name: 'second-1', labels: { 'kubernetes.io/service-name': 'second' } },
     endpoints: ['a', 'b'].map((zone, index) =>

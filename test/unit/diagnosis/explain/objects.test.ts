@@ -13,10 +13,7 @@ const nodes = (...zones: string[]) => zones.map((zone, index) => node({ zone, me
 const apiServer = (...zones: string[]) => {
   const metadata = { name: 'kubernetes', namespace: 'default' };
   const own = service({ metadata, spec: { selector: undefined } as never });
-  const endpoints = ['10.0.0.1', '10.0.1.1'].map((address) => ({
-    addresses: [address],
-    conditions: { ready: true },
-  }));
+  const endpoints = ['10.0.0.1', '10.0.1.1'].map((address) => ({ addresses: [address], conditions: { ready: true } }));
   const labels = { 'kubernetes.io/service-name': 'kubernetes' };
   const objects = [...nodes(...zones), own, slice({ metadata: { ...metadata, labels }, endpoints })];
   return { own, snapshot: snapshotOf(...objects) };

@@ -133,10 +133,7 @@ describe('verdicts of a simulation', () => {
       'ProxyNeedsAnnotation',
       'some proxies do not: how many, and what comes of it',
       /^60 % .*, but an endpoint in a gets 170 % .* On 2 of 5 Nodes with clients: sentence of ProxyNeedsAnnotation$/,
-      {
-        outcome: { inZoneShare: 0.6, worstOverload: 0.7 },
-        routes: [KEPT, routes('ProxyNeedsAnnotation', '', 2)],
-      },
+      { outcome: { inZoneShare: 0.6, worstOverload: 0.7 }, routes: [KEPT, routes('ProxyNeedsAnnotation', '', 2)] },
     ],
     [
       'ClientNodeWithoutZone',
@@ -160,10 +157,7 @@ describe('verdicts of a simulation', () => {
       'Overloads',
       'a zone without endpoints that overloads another: the overload is the worse',
       /200 %/,
-      {
-        outcome: { inZoneShare: 0.7, worstOverload: 1 },
-        routes: [KEPT, routes('ZoneNotHinted', '', 1)],
-      },
+      { outcome: { inZoneShare: 0.7, worstOverload: 1 }, routes: [KEPT, routes('ZoneNotHinted', '', 1)] },
     ],
   ];
   for (const [reason, name, message, input] of cases) {

@@ -62,12 +62,7 @@ const modelled = (nodes: readonly Node[], own: Service, stored: EndpointSlice): 
   const traffic = trafficOf({
     nodes,
     endpointsFor: (each) =>
-      routeFor({
-        node: each,
-        service: own,
-        slices: [{ ...stored, endpoints }],
-        version: { major: 1, minor: 34 },
-      }).used,
+      routeFor({ node: each, service: own, slices: [{ ...stored, endpoints }], version: { major: 1, minor: 34 } }).used,
   });
   return Math.max(...traffic.endpoints.values()) * endpoints.length;
 };

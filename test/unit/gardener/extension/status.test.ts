@@ -42,60 +42,48 @@ describe('patches of an Extension', () => {
   });
 
   const metadata = (patch: { metadata?: unknown } | undefined): unknown => patch?.metadata;
-  const cases: { name: string; patch: unknown; is: unknown }[] = [
-    {
-      name: 'take up: finalizer comes, order to reconcile goes',
-      patch: metadata(takeUpPatch(extensionIn({ operation: 'reconcile' }), 'Create')),
-      is: { ...LOCK, annotations: GONE, finalizers: [EXTENSION_FINALIZER] },
-    },
-    {
-      name: 'take up: only the order, where the finalizer is there',
-      patch: metadata(takeUpPatch(extensionIn({ operation: 'reconcile', finalizer: true }), 'Reconcile')),
-      is: { ...LOCK, annotations: GONE },
-    },
-    {
-      name: 'take up: the order to restore stays until the end',
-      patch: metadata(takeUpPatch(extensionIn({ operation: 'restore' }), 'Restore')),
-      is: { ...LOCK, finalizers: [EXTENSION_FINALIZER] },
-    },
-    {
-      name: 'take up: nothing to write',
-      patch: takeUpPatch(extensionIn({ finalizer: true }), 'Reconcile'),
-      is: undefined,
-    },
-    {
-      name: 'take up: no finalizer for who leaves',
-      patch: takeUpPatch(extensionIn({ operation: 'migrate' }), 'Migrate'),
-      is: undefined,
-    },
-    { name: 'take up: nor for who is deleted', patch: takeUpPatch(extensionIn(), 'Delete'), is: undefined },
-    {
-      name: 'let go: Delete, and the finalizers of others stay',
-      patch: metadata(letGoPatch(extensionIn({ finalizer: true }), 'Delete')),
-      is: { ...LOCK, finalizers: [OTHER] },
-    },
-    {
-      name: 'let go: Migrate, in one write with its order',
-      patch: metadata(letGoPatch(extensionIn({ operation: 'migrate', finalizer: true }), 'Migrate')),
-      is: { ...LOCK, annotations: GONE, finalizers: [OTHER] },
-    },
-    {
-      name: 'let go: Restore keeps its finalizer',
-      patch: metadata(letGoPatch(extensionIn({ operation: 'restore', finalizer: true }), 'Restore')),
-      is: { ...LOCK, annotations: GONE },
-    },
-    {
-      name: 'let go: another order that came meanwhile stays',
-      patch: letGoPatch(extensionIn({ operation: 'reconcile', finalizer: true }), 'Restore'),
-      is: undefined,
-    },
-    {
-      name: 'let go: Reconcile lets nothing go',
-      patch: letGoPatch(extensionIn({ finalizer: true }), 'Reconcile'),
-      is: undefined,
-    },
+  const cases: readonly (readonly [name: string, patch: unknown, is: unknown])[] = [
+    [
+      'take up: finalizer comes, order to reconcile goes',
+      metadata(takeUpPatch(extensionIn({ operation: 'reconcile' }), 'Create')),
+      { ...LOCK, annotations: GONE, finalizers: [EXTENSION_FINALIZER] },
+    ],
+    [
+      'take up: only the order, where the finalizer is there',
+      metadata(takeUpPatch(extensionIn({ operation: 'reconcile', finalizer: true }), 'Reconcile')),
+      { ...LOCK, annotations: GONE },
+    ],
+    [
+      'take up: the order to restore stays until the end',
+      metadata(takeUpPatch(extensionIn({ operation: 'restore' }), 'Restore')),
+      { ...LOCK, finalizers: [EXTENSION_FINALIZER] },
+    ],
+    ['take up: nothing to write', takeUpPatch(extensionIn({ finalizer: true }), 'Reconcile'), undefined],
+    ['take up: no finalizer for who leaves', takeUpPatch(extensionIn({ operation: 'migrate' }), 'Migrate'), undefined],
+    ['take up: nor for who is deleted', takeUpPatch(extensionIn(), 'Delete'), undefined],
+    [
+      'let go: Delete, and the finalizers of others stay',
+      metadata(letGoPatch(extensionIn({ finalizer: true }), 'Delete')),
+      { ...LOCK, finalizers: [OTHER] },
+    ],
+    [
+      'let go: Migrate, in one write with its order',
+      metadata(letGoPatch(extensionIn({ operation: 'migrate', finalizer: true }), 'Migrate')),
+      { ...LOCK, annotations: GONE, finalizers: [OTHER] },
+    ],
+    [
+      'let go: Restore keeps its finalizer',
+      metadata(letGoPatch(extensionIn({ operation: 'restore', finalizer: true }), 'Restore')),
+      { ...LOCK, annotations: GONE },
+    ],
+    [
+      'let go: another order that came meanwhile stays',
+      letGoPatch(extensionIn({ operation: 'reconcile', finalizer: true }), 'Restore'),
+      undefined,
+    ],
+    ['let go: Reconcile lets nothing go', letGoPatch(extensionIn({ finalizer: true }), 'Reconcile'), undefined],
   ];
-  for (const { name, patch, is } of cases) it(name, () => expect(patch).to.deep.equal(is));
+  for (const [name, patch, is] of cases) it(name, () => expect(patch).to.deep.equal(is));
 });
 
 const HOME = 'shoot--foo--bar';
@@ -116,29 +104,29 @@ describe('what is wrong with an Extension', () => {
     expect(problemOf({ governing: undefined })).to.equal(undefined);
   });
 
-  const wrong: { name: string; input: Partial<OutcomeInput>; says: string }[] = [
-    {
-      name: 'a configuration that is no RoutingConfig',
-      input: { extension: extensionIn({ reading: read({ kind: 'x' }) }) },
-      says: `Extension ${NAME}: spec.providerConfig.apiVersion is required`,
-    },
-    {
-      name: 'one that its class forbids',
-      input: { extension: extensionIn({ reading: readingOf({ exclude: [{ name: 'a', namespace: 'b' }] }) }) },
-      says: 'spec.providerConfig.exclude[0].namespace must be left out',
-    },
-    {
-      name: 'a second one of the class',
-      input: { governing: governing({}, { name: `${HOME}/first` }) },
-      says: `Extension ${HOME}/first of the same class applies here; remove one`,
-    },
-    {
-      name: 'one that stands where its class is not read',
-      input: { extension: extensionIn({ spec: { class: 'seed' } }), namespace: 'garden' },
-      says: 'class seed applies in namespace garden only',
-    },
+  const wrong: readonly (readonly [name: string, input: Partial<OutcomeInput>, says: string])[] = [
+    [
+      'a configuration that is no RoutingConfig',
+      { extension: extensionIn({ reading: read({ kind: 'x' }) }) },
+      `Extension ${NAME}: spec.providerConfig.apiVersion is required`,
+    ],
+    [
+      'one that its class forbids',
+      { extension: extensionIn({ reading: readingOf({ exclude: [{ name: 'a', namespace: 'b' }] }) }) },
+      'spec.providerConfig.exclude[0].namespace must be left out',
+    ],
+    [
+      'a second one of the class',
+      { governing: governing({}, { name: `${HOME}/first` }) },
+      `Extension ${HOME}/first of the same class applies here; remove one`,
+    ],
+    [
+      'one that stands where its class is not read',
+      { extension: extensionIn({ spec: { class: 'seed' } }), namespace: 'garden' },
+      'class seed applies in namespace garden only',
+    ],
   ];
-  for (const { name, input, says } of wrong) {
+  for (const [name, input, says] of wrong) {
     it(`is named: ${name}`, () => expect(problemOf(input)).to.contain(says));
     for (const type of ['Delete', 'Migrate'] as const) {
       it(`does not keep it from leaving (${type}): ${name}`, () =>

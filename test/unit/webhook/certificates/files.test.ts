@@ -93,49 +93,41 @@ describe('openFileCertificates', () => {
 
   describe('keeps the last good pair', () => {
     const [first, next] = [pair(), pair()];
-    const breakages: { name: string; damage: () => void; problem: RegExp }[] = [
-      {
-        name: 'when only the certificate is new yet',
-        damage: () => folder.write('tls.crt', next.cert),
-        problem: /tls\.key is not the key of the certificate in .*tls\.crt$/,
-      },
-      {
-        name: 'when the certificate is half written',
-        damage: () => folder.write('tls.crt', next.cert.slice(0, 300)),
-        problem: /tls\.crt does not begin with a PEM certificate$/,
-      },
-      {
-        name: 'when the key is empty',
-        damage: () => folder.write('tls.key', ''),
-        problem: /tls\.key is not an unencrypted PEM private key$/,
-      },
-      {
-        name: 'when the key is gone',
-        damage: () => rmSync(folder.at('tls.key')),
-        problem: /tls\.key cannot be read \(ENOENT\)$/,
-      },
-      {
-        name: 'when the bundle holds no certificate',
-        damage: () => folder.write('ca.crt', 'none'),
-        problem: /ca\.crt holds no PEM certificate$/,
-      },
-      {
-        name: 'when the second certificate of the chain is half written, which OpenSSL does not serve',
-        damage: () => write({ ...next, cert: next.cert + authority.cert.slice(0, 300) }),
-        problem: /tls\.crt and .*tls\.key cannot serve TLS$/,
-      },
-      {
-        name: 'when the new one has expired',
-        damage: () => write(pair(START - 20 * DAY, 10 * DAY)),
-        problem: /^the new certificate is valid from 2025-12-31T23:50:00\.000Z to 2025-12-22T00:00:00\.000Z only$/,
-      },
-      {
-        name: 'when the new one is not valid yet',
-        damage: () => write(pair(START + 2 * DAY, 10 * DAY)),
-        problem: /^the new certificate is valid from 2026-01-02T23:50:00\.000Z to 2026-01-13T00:00:00\.000Z only$/,
-      },
+    const breakages: readonly (readonly [name: string, damage: () => void, problem: RegExp])[] = [
+      [
+        'when only the certificate is new yet',
+        () => folder.write('tls.crt', next.cert),
+        /tls\.key is not the key of the certificate in .*tls\.crt$/,
+      ],
+      [
+        'when the certificate is half written',
+        () => folder.write('tls.crt', next.cert.slice(0, 300)),
+        /tls\.crt does not begin with a PEM certificate$/,
+      ],
+      ['when the key is empty', () => folder.write('tls.key', ''), /tls\.key is not an unencrypted PEM private key$/],
+      ['when the key is gone', () => rmSync(folder.at('tls.key')), /tls\.key cannot be read \(ENOENT\)$/],
+      [
+        'when the bundle holds no certificate',
+        () => folder.write('ca.crt', 'none'),
+        /ca\.crt holds no PEM certificate$/,
+      ],
+      [
+        'when the second certificate of the chain is half written, which OpenSSL does not serve',
+        () => write({ ...next, cert: next.cert + authority.cert.slice(0, 300) }),
+        /tls\.crt and .*tls\.key cannot serve TLS$/,
+      ],
+      [
+        'when the new one has expired',
+        () => write(pair(START - 20 * DAY, 10 * DAY)),
+        /^the new certificate is valid from 2025-12-31T23:50:00\.000Z to 2025-12-22T00:00:00\.000Z only$/,
+      ],
+      [
+        'when the new one is not valid yet',
+        () => write(pair(START + 2 * DAY, 10 * DAY)),
+        /^the new certificate is valid from 2026-01-02T23:50:00\.000Z to 2026-01-13T00:00:00\.000Z only$/,
+      ],
     ];
-    for (const { name, damage, problem } of breakages) {
+    for (const [name, damage, problem] of breakages) {
       it(`${name}, says so once, and takes the next good one`, async () => {
         write(first);
         const source = await open();

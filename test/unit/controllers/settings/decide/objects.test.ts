@@ -47,30 +47,30 @@ describe('decideObjects', () => {
     ]);
   });
 
-  const cases: { name: string; input: Partial<ObjectsInput>; result: Record<string, string> }[] = [
-    {
-      name: 'L7 counts where nothing tells',
-      input: { services: [named('kube-apiserver')] },
-      result: { 'Service/kube-apiserver': 'LayerSevenLoadBalancing' },
-    },
-    {
-      name: 'L7 concerns kube-apiserver alone',
-      input: { services: [named('vpa-webhook')], layerSevenOf: () => ({ ...notLayerSeven(), active: true }) },
-      result: { 'Service/vpa-webhook': 'Enabled' },
-    },
-    {
-      name: 'managed: "false" excludes',
-      input: { services: [named('vpa-webhook', { [LABEL_MANAGED]: 'false' })] },
-      result: { 'Service/vpa-webhook': 'Excluded' },
-    },
-    {
-      name: "the namespace's refusal goes for all",
-      input: { decision: refusedFor('SingleZone'), services: [named('vpa-webhook')], etcds: [etcd()] },
-      result: { 'Etcd/etcd-main': 'SingleZone', 'Service/vpa-webhook': 'SingleZone' },
-    },
-    {
-      name: 'a label that the flow controller set is none of ours',
-      input: {
+  const cases: readonly (readonly [name: string, input: Partial<ObjectsInput>, result: Record<string, string>])[] = [
+    [
+      'L7 counts where nothing tells',
+      { services: [named('kube-apiserver')] },
+      { 'Service/kube-apiserver': 'LayerSevenLoadBalancing' },
+    ],
+    [
+      'L7 concerns kube-apiserver alone',
+      { services: [named('vpa-webhook')], layerSevenOf: () => ({ ...notLayerSeven(), active: true }) },
+      { 'Service/vpa-webhook': 'Enabled' },
+    ],
+    [
+      'managed: "false" excludes',
+      { services: [named('vpa-webhook', { [LABEL_MANAGED]: 'false' })] },
+      { 'Service/vpa-webhook': 'Excluded' },
+    ],
+    [
+      "the namespace's refusal goes for all",
+      { decision: refusedFor('SingleZone'), services: [named('vpa-webhook')], etcds: [etcd()] },
+      { 'Etcd/etcd-main': 'SingleZone', 'Service/vpa-webhook': 'SingleZone' },
+    ],
+    [
+      'a label that the flow controller set is none of ours',
+      {
         services: [
           named(
             'planned',
@@ -82,54 +82,46 @@ describe('decideObjects', () => {
           ),
         ],
       },
-      result: {},
-    },
-    {
-      name: 'what was labelled is reverted',
-      input: { services: [named('mine', {}, applied)] },
-      result: { 'Service/mine': 'NotInCatalogue' },
-    },
-    {
-      name: "an Etcd's client Service is never written, not even to take settings back",
-      input: { services: [named('etcd-main-client', {}, applied)] },
-      result: {},
-    },
-    {
-      name: 'another Service of etcd-druid that asks for settings is not written either',
-      input: { services: [named('own', { [LABEL_MANAGED]: 'true', [LABEL_MANAGED_BY]: MANAGED_BY_DRUID }, applied)] },
-      result: {},
-    },
-    {
-      name: 'one excluded Etcd excludes all of the namespace, which is all that admission can be told apart by',
-      input: {
+      {},
+    ],
+    ['what was labelled is reverted', { services: [named('mine', {}, applied)] }, { 'Service/mine': 'NotInCatalogue' }],
+    [
+      "an Etcd's client Service is never written, not even to take settings back",
+      { services: [named('etcd-main-client', {}, applied)] },
+      {},
+    ],
+    [
+      'another Service of etcd-druid that asks for settings is not written either',
+      { services: [named('own', { [LABEL_MANAGED]: 'true', [LABEL_MANAGED_BY]: MANAGED_BY_DRUID }, applied)] },
+      {},
+    ],
+    [
+      'one excluded Etcd excludes all of the namespace, which is all that admission can be told apart by',
+      {
         etcds: [
           etcd({ metadata: { namespace: NS, labels: { [LABEL_MANAGED]: 'false' } } }),
           etcd({ metadata: { name: 'etcd-events', namespace: NS } }),
         ],
       },
-      result: { 'Etcd/etcd-events': 'Excluded', 'Etcd/etcd-main': 'Excluded' },
-    },
-    {
-      name: 'a labelled Service passes the same check for L7: one of the gateways, or with one beside it',
-      input: {
+      { 'Etcd/etcd-events': 'Excluded', 'Etcd/etcd-main': 'Excluded' },
+    ],
+    [
+      'a labelled Service passes the same check for L7: one of the gateways, or with one beside it',
+      {
         services: ['kube-apiserver-mtls', 'own', 'own-mtls', 'free'].map((name) =>
           named(name, { [LABEL_MANAGED]: 'true' }),
         ),
       },
-      result: {
+      {
         'Service/free': 'Enabled',
         'Service/kube-apiserver-mtls': 'LayerSevenLoadBalancing',
         'Service/own': 'LayerSevenLoadBalancing',
         'Service/own-mtls': 'LayerSevenLoadBalancing',
       },
-    },
-    {
-      name: 'without scope only labels count',
-      input: { scope: undefined, services: [named('vpa-webhook')], etcds: [etcd()] },
-      result: {},
-    },
+    ],
+    ['without scope only labels count', { scope: undefined, services: [named('vpa-webhook')], etcds: [etcd()] }, {}],
   ];
-  for (const { name, input, result } of cases) it(name, () => expect(outcome(input)).to.deep.equal(result));
+  for (const [name, input, result] of cases) it(name, () => expect(outcome(input)).to.deep.equal(result));
 });
 
 describe('planService', () => {
@@ -268,21 +260,18 @@ describe('planService', () => {
 });
 
 describe('the row of an Etcd', () => {
-  const wanted: { name: string; of: Partial<RoutingContext>; annotations: Record<string, string> }[] = [
-    { name: '1.36: hints suffice', of: { version: { major: 1, minor: 36 } }, annotations: {} },
-    { name: '1.31: hints suffice', of: { version: { major: 1, minor: 31 } }, annotations: {} },
-    {
-      name: '1.33 with an old kubelet: the annotation is needed',
-      of: { version: { major: 1, minor: 33 }, mixedKubelets: true },
-      annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone` },
-    },
-    {
-      name: '1.30: the annotation is needed',
-      of: { version: { major: 1, minor: 30 } },
-      annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'auto' },
-    },
-  ];
-  for (const { name, of, annotations } of wanted) {
+  const wanted: readonly (readonly [name: string, of: Partial<RoutingContext>, annotations: Record<string, string>])[] =
+    [
+      ['1.36: hints suffice', { version: { major: 1, minor: 36 } }, {}],
+      ['1.31: hints suffice', { version: { major: 1, minor: 31 } }, {}],
+      [
+        '1.33 with an old kubelet: the annotation is needed',
+        { version: { major: 1, minor: 33 }, mixedKubelets: true },
+        { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone` },
+      ],
+      ['1.30: the annotation is needed', { version: { major: 1, minor: 30 } }, { [ANNOTATION_TOPOLOGY_MODE]: 'auto' }],
+    ];
+  for (const [name, of, annotations] of wanted) {
     it(`on ${name}`, () => {
       const { decision, want, plan } = etcdDecision(ENABLED, of);
       expect(decision.kind).to.equal('enabled');

@@ -24,20 +24,16 @@ const snapshot = (overrides: Partial<ShootSnapshot> = {}): ShootSnapshot => ({
   ...overrides,
 });
 
-const cases: { name: string; overrides: Partial<ShootSnapshot>; reason: string }[] = [
-  { name: 'all is well', overrides: {}, reason: 'Enabled' },
-  {
-    name: 'the setting is off',
-    overrides: { seed: { seed: seed({ enabled: false }), source: 'garden' } },
-    reason: 'SettingDisabled',
-  },
-  { name: 'there is no Cluster', overrides: { cluster: undefined }, reason: 'SourceMissing' },
-  { name: 'no Seed is known', overrides: { seed: { seed: undefined, source: 'none' } }, reason: 'SourceMissing' },
-  { name: 'the shoot hosts itself', overrides: { selfHosted: true }, reason: 'SelfHostedShoot' },
+const cases: readonly (readonly [name: string, overrides: Partial<ShootSnapshot>, reason: string])[] = [
+  ['all is well', {}, 'Enabled'],
+  ['the setting is off', { seed: { seed: seed({ enabled: false }), source: 'garden' } }, 'SettingDisabled'],
+  ['there is no Cluster', { cluster: undefined }, 'SourceMissing'],
+  ['no Seed is known', { seed: { seed: undefined, source: 'none' } }, 'SourceMissing'],
+  ['the shoot hosts itself', { selfHosted: true }, 'SelfHostedShoot'],
 ];
 
 describe('decideShootSettings', () => {
-  for (const { name, overrides, reason } of cases) {
+  for (const [name, overrides, reason] of cases) {
     it(`${reason} when ${name}`, () => {
       const { decision, objects } = decideShootSettings(snapshot(overrides));
       expect(decision.kind === 'enabled' ? 'Enabled' : decision.reason).to.equal(reason);
