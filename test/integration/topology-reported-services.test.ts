@@ -215,6 +215,10 @@ const ON_PREMISES = {
   spec: {},
   status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.31.7' } },
 };
+const REGIONAL = {
+  ...ON_PREMISES,
+  metadata: { name: 'r-0', labels: { 'topology.kubernetes.io/zone': '1', 'kubernetes.azure.com/agentpool': 'r' } },
+};
 const MANAGED = { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
 const LATE = {
   ...ENDS,
@@ -1689,6 +1693,15 @@ const ROWS: readonly Row[] = [
     /^✓ effective: 100 % of connections stay in their zone$/,
     /→ A topologySpreadConstraint counts only zones that have Nodes, and one zone satisfies it\. .*`minDomains`/,
     /Nothing to do/,
+  ],
+  [
+    'https://github.com/Azure/karpenter-provider-azure/issues/1002',
+    { version: '1.32.1', nodes: ['x-1', 'x-2'], spec: CLOSE, endpoints: ['x-1:x-1', 'x-2:x-2'], extra: [REGIONAL] },
+    'Unknown',
+    'ZoneIsNone',
+    /^\? not known: no share can be predicted \(Nodes of zone "1" may be in any zone/,
+    /1 Node in zone "1": they are of pools without zones/,
+    /PodsNotSpread/,
   ],
   [
     'https://github.com/awsdocs/amazon-eks-user-guide/pull/994',

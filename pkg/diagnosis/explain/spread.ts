@@ -255,7 +255,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   // A slice that is older than the label of its Node has no zone yet.
   const unzoned = new Set(endpoints.flatMap(({ zone, nodeName }) => (zone === '' ? nodeName : [])));
   const late = new Set(facts.nodes.filter((node) => unzoned.has(nameOf(node))).map(zoneOfNode));
-  const empty = lacking.filter((zone) => !late.has(zone));
+  const empty = lacking.filter((zone) => !late.has(zone) && !facts.noZones.includes(zone));
   // Where the data plane does not drain them, they serve their zone, and it is not empty.
   const drained = weightless.filter(({ zone }) => empty.includes(zone));
   if (drained.length > 0) {

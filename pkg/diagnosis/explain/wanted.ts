@@ -188,7 +188,9 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const maker = owners.find(({ apiVersion }) => apiVersion.includes('.'));
     const writer = maker ? `the operator of ${maker.kind} ${maker.name}` : 'a person or another program';
     const mirrored = ` The control plane copies them from Endpoints ${name}, which ${writer} writes, and which have no zones.`;
-    const made = maker && ` The operator of ${maker.kind} ${maker.name} writes them, and may revert changes of them.`;
+    const other = writers.find((own) => own !== undefined && !own.endsWith('.k8s.io'));
+    const named = maker ? `The operator of ${maker.kind} ${maker.name}` : other && `By their label ${other}`;
+    const made = named && ` ${named} writes them, and may revert changes of them.`;
     const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : (made ?? ''), written];
     const [why, remedy] = clusters.length > 0 ? [imported, IMPORT_REMEDY] : own;
     // kubernetes/kubernetes#111929
