@@ -276,7 +276,7 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
     // kubernetes/kubernetes#84505
     [
       spec?.externalTrafficPolicy === 'Local',
-      ' Its externalTrafficPolicy Local is for traffic from outside: Pods that connect to it, also to a node port, may get any endpoint.',
+      ' Its externalTrafficPolicy Local is for traffic from outside: Pods that connect to it, also to a node port, may get any endpoint. What they send to the cluster IP stays on their Node with `internalTrafficPolicy: Local` (1.22 and newer; it fails where the Node has no endpoint).',
     ],
     [KEYS.test(`${JSON.stringify(spec)}${applied}`), GONE_KEYS],
   ];
