@@ -928,6 +928,14 @@ const ROWS: readonly Row[] = [
     /sessionAffinity/,
   ],
   [
+    'https://github.com/vllm-project/semantic-router/issues/2417',
+    { version: '1.33.2', spec: { ports: [{ name: 'grpc', port: 50_051 }] }, endpoints: ['a', 'b', 'c'], extra: [HPA] },
+    'NotWanted',
+    'NotRequested',
+    /clients may keep to one endpoint/,
+    /also where HorizontalPodAutoscaler \w+ adds Pods\. .* headless Service/,
+  ],
+  [
     'https://github.com/defilantech/LLMKube/issues/1812',
     { version: '1.33.2', spec: CLOSE, extra: [behindWeb({ image: 'ghcr.io/ggml-org/llama.cpp:server' })] },
     'Effective',

@@ -214,7 +214,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with Pods that were there before ${scaler?.kind} ${scaler?.name} added some.${who}`;
     return scaler && (isFew || isOutside) && facts.wish.mode === 'none' ? sticky(evidence, OF_AGE) : [];
   }
-  const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests.${who}`;
+  const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   const stage = isFew && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${reused.remedy}`)];
