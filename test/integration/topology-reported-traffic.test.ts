@@ -1119,6 +1119,20 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     // istio/istio#49074
     /; the mesh has other clusters, whose endpoints are among its own → .*`clusterLocal: true`/,
   ],
+  // No client is seen: they are in the mesh as its own Pods are.
+  [
+    'https://github.com/kumahq/kuma/issues/9161',
+    {
+      extra: [
+        {
+          ...sidecar('kuma-sidecar', 'kumahq/kuma-dp:2.6.0'),
+          metadata: { namespace: 'shop', name: 'web-9', labels: { app: 'web' } },
+        },
+      ],
+    },
+    /; kuma \(Pod shop\/web-9\) goes around it$/,
+    /chooses by tags; a zone of Kuma is the cluster/,
+  ],
   [
     'https://github.com/kumahq/kuma/issues/11966',
     {

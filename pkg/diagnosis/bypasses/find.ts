@@ -258,7 +258,9 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     };
     const hidden = mesh === 'istio' ? hiddenBy(service, from, index.sidecars, index.mesh.root) : undefined;
     const own = outside ?? hidden ?? (isLocal ? underLocal(row, image) : {});
-    const possible = hidden !== undefined || bare !== undefined || (!near.some(isOther) && caller === undefined);
+    // Where no client at all is seen, the Service's own sidecars stand for theirs.
+    const isFar = near.length === 0 || (clients.length > 0 && !near.some(isOther));
+    const possible = hidden !== undefined || bare !== undefined || (isFar && caller === undefined);
     const isOnly = areKnown && clients.every(counts);
     return [{ client, evidence, possible, all: isOnly, image, controller: image, from, own }];
   });
