@@ -21,7 +21,6 @@ export interface ControllerConfiguration extends Pick<
   installation?: InstallationConfiguration;
 }
 
-/** `C`: the configuration of this controller. */
 export interface ControllerSession<C extends ControllerConfiguration = ControllerConfiguration> {
   config: C;
   /** Of the cluster that is written to. */

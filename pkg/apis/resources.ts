@@ -65,7 +65,6 @@ export const TOKEN_REVIEWS = resource('authentication.k8s.io', 'v1', 'TokenRevie
 export const SUBJECT_ACCESS_REVIEWS = resource('authorization.k8s.io', 'v1', 'SubjectAccessReview', false);
 export const DAEMON_SETS = resource('apps', 'v1', 'DaemonSet', true);
 
-/** apiVersion of a resource as objects carry it. */
 export const apiVersionOf = ({ group, version }: Resource): string => (group === '' ? version : `${group}/${version}`);
 
 /** The object that an event is about. */

@@ -99,7 +99,6 @@ export const orElse = <T, F>(run: () => T, otherwise: F): T | F => {
   }
 };
 
-/** Undefined for what is no JSON. */
 export const parseJson = (text: string): unknown => orElse(() => JSON.parse(text) as unknown, undefined);
 
 /** Order of names as Go sorts strings of ASCII, independent of any locale. */

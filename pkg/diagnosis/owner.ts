@@ -7,7 +7,6 @@ import { isAuto } from '../routing/slots.ts';
 import { atLeast } from '../routing/version.ts';
 import { listIn, pickTexts, textIn } from './project/fields.ts';
 
-/** What of an object says who owns it. */
 export type Marks = Omit<ObjectMeta, 'uid' | 'resourceVersion'>;
 
 const HIGHLY_AVAILABLE = 'high-availability-config.resources.gardener.cloud/type';
@@ -57,7 +56,6 @@ export const marksIn = (object: Fields, { name, labels, annotations }: ObjectMet
   return some ? { ...defined({ name }), ...found } : undefined;
 };
 
-/** What is to be changed. */
 export interface Change {
   /** The field, as a JSON pointer. */
   readonly pointer: string;
@@ -65,7 +63,6 @@ export interface Change {
   readonly distribution?: string | undefined;
 }
 
-/** What a change is about. */
 type About = 'service' | 'replicas' | 'template';
 
 type FieldsFor = Readonly<Partial<Record<About, string>>>;

@@ -43,7 +43,6 @@ export const outcomeIn = (
   return { state: 'moved', endpoints, evacuated: ready.filter((endpoint) => isLeaving(endpoint, decision)).length };
 };
 
-/** Of one zone, by Service. */
 export const outcomesOf = (zone: string, outcomes: Outcomes): Map<string, Outcome> =>
   new Map(
     [...outcomes].flatMap(([key, zones]) => {

@@ -41,7 +41,6 @@ const tally = ({ endpoints, demand, cost = () => 1 }: EvaluateInput, zones: read
   return result;
 };
 
-/** `utilization` of the endpoints that run in each zone. */
 const utilizations = (endpoints: readonly FlowEndpoint[], load: ReadonlyMap<string, number>): Map<string, number> => {
   const byZone = new Map<string, { load: number; capacity: number }>();
   for (const { name, zone, capacity } of endpoints) {

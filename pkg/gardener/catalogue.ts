@@ -80,14 +80,11 @@ export const NOT_TOPOLOGY_AWARE: Readonly<Record<Scope, readonly string[]>> = {
   ],
 };
 
-/** The rows of one scope. */
 export const catalogueEntriesOf = (scope: Scope): readonly CatalogueEntry[] => (scope === 'shoot' ? SHOOT : GARDEN);
 
-/** The row of a Service name. */
 export const entryOfService = (scope: Scope, name: string): CatalogueEntry | undefined =>
   catalogueEntriesOf(scope).find((entry) => entry.service === name);
 
-/** The row of an Etcd. */
 export const entryOfEtcd = (scope: Scope, name: string): CatalogueEntry | undefined =>
   catalogueEntriesOf(scope).find(({ source }) => source.kind === 'Etcd' && source.name === name);
 

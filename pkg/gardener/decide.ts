@@ -260,7 +260,6 @@ export const decideClusterRouting = (zones: readonly string[] | undefined): Rout
   return refuse('SingleZone', message, { field: `metadata.labels[${LABEL_ZONE}]` });
 };
 
-/** What a decision about one object looks at. */
 export interface ObjectRoutingInput {
   /** The decision for the namespace: decideShootRouting, decideGardenRouting or decideSeedExtensionRouting. */
   readonly decision: RoutingDecision;

@@ -228,7 +228,6 @@ export const pagesOf = async function* <T extends KubernetesObject>(
   }
 };
 
-/** All objects, page by page. */
 export const listAll = async <T extends KubernetesObject>(
   client: Pick<Client, 'pages'>,
   ...asked: Parameters<Client['pages']>

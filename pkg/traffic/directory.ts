@@ -287,7 +287,6 @@ export const createDirectory = (now: () => number = () => 0) => {
       ),
     /** What slices say of an address, with the Service and the ports of each. */
     claimsOf: (address: string): readonly EndpointClaim[] => endpoints.all(address),
-    /** When slices of a Service changed last; undefined without any. */
     slicesChangedAt: (service: string): number | undefined => groups.get(service)?.changedAt,
     /** Zone of a Node, empty without one, and since when; undefined where it is not known. */
     nodeAt: (name: string): { readonly zone: string; readonly changedAt: number } | undefined => nodes.get(name),

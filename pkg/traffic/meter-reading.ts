@@ -121,7 +121,6 @@ export const readMeter = (node: string, text: string) => {
     seconds,
     /** `Measuring`, `AccountingOff`, `Unsupported`, ...; empty where it does not say. */
     state: of('state').find(({ value }) => value === 1)?.labels['state'] ?? '',
-    /** By reason. */
     lost: Object.fromEntries(of('lost').map(({ labels, value }) => [labels['reason'] ?? '', value])),
     rows: rowsOf(of('connections'), of('bytes')),
     ...defined({

@@ -5,7 +5,6 @@ import { OUTCOMES, type Outcome } from './hints.ts';
 export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
 /** By Service (`namespace/name`). */
 export type ServiceCounts = ReadonlyMap<string, OutcomeCounts>;
-/** By Node. */
 export type NodeCounts = ReadonlyMap<string, OutcomeCounts>;
 
 export type ProofReason =

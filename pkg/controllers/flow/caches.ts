@@ -115,7 +115,6 @@ const INDEX_SERVICE = 'service';
 const INDEX_NAMESPACE = 'namespace';
 const INDEX_NODE = 'node';
 
-/** `namespace/name` of the Service of a slice. */
 export const flowKeyOf = ({ metadata, service }: FlowSlice): string => `${metadata?.namespace ?? ''}/${service}`;
 
 export const slicesOf = (cache: Cache<FlowSlice>, service: string): FlowSlice[] =>

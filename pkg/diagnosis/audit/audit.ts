@@ -170,7 +170,6 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
   return {
     kubernetesVersion: formatVersion(options.version ?? index.version),
     ...routersReport(index.readyNodes, index.routers),
-    /** Of all Services the one audited; null for all. */
     namespace: namespace ?? null,
     services: sortServices(services, 'worst'),
     sum: auditSum(services, index.readyNodes.length, index.weights === undefined ? 'nodes' : 'cpu'),

@@ -248,7 +248,6 @@ export const assessed = (diagnosis: Diagnosis, fixes: boolean) => {
     prediction,
     /** Ready endpoints of the first family; 0 where nothing is predicted. */
     weight: prediction === undefined ? 0 : whole.endpoints,
-    /** The same by zone. */
     endpointsByZone: new Map([...zones].map(([zone, endpoints]) => [zone, endpoints.length])),
   };
 };

@@ -16,7 +16,6 @@ import { byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
-/** What many Services of one snapshot share. */
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
   const version = controlPlaneVersion(snapshot, undefined);
@@ -45,7 +44,6 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     direct: entries.filter(({ settings }) => settings['direct'] !== undefined),
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),
-    /** Pods by the mesh of their sidecar. */
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     pods: Map.groupBy(itemsOf(snapshot.pods), ({ namespace }) => namespace),
     watchers,
@@ -61,7 +59,6 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
       : '',
-    /** Namespaces of Services that name a waypoint each. */
     choosing: new Set(services.filter(namesWaypoint).map((each) => serviceRefOf(each).namespace)),
     nginxUpstream: configured.some((own) => own.includes('service-upstream,true')),
     ofCache: ofCache(services.find(isUpstream), version),

@@ -119,7 +119,6 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
 
 type MemberIndex = ReturnType<typeof memberIndex>;
 
-/** A client, and what shows it. */
 export interface Found {
   readonly client: ClientName;
   readonly evidence: Evidence;

@@ -302,7 +302,6 @@ const MEMBERS_NOTE: OwnerNote = {
   reverts: true,
 };
 
-/** Who would undo a change. */
 const noteFor = (change: Change, facts: Facts): OwnerNote | undefined => {
   const { kind, patch } = change;
   if (kind === 'Service') return askingNote(facts, Object.keys(patch.spec ?? {})[0]);

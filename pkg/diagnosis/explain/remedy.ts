@@ -94,7 +94,6 @@ const templateOf = (spec: Fields | undefined) =>
   (spec as { template?: { spec?: { topologySpreadConstraints?: readonly SpreadConstraintPatch[] } } } | undefined)
     ?.template;
 
-/** A template's constraints after the patch. */
 const mergedSpread = ({ spread, podLabels }: Workload, patch: SpreadConstraintPatch): Workload['spread'] => {
   const { labelSelector, matchLabelKeys = [], ...fields } = patch;
   const old = spread.find(({ topologyKey }) => topologyKey === patch.topologyKey);

@@ -90,7 +90,6 @@ export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
 const FARGATE_REMEDY =
   'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Fargate supports no topologySpreadConstraint.';
 
-/** All its workloads together have fewer replicas than there are zones with clients. */
 export const hasFew = ({ workloads, clientZones }: Facts): boolean =>
   sumBy(workloads, ({ replicas }) => replicas) < clientZones.length;
 

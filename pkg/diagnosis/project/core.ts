@@ -293,7 +293,6 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       owner: makerOf(object),
       direct: [routingType === 'Service', useClusterIP, serviceUpstream].includes(true) ? 'true' : undefined,
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
-      /** It sends to node ports. */
       nodePorts: services.some((own) => own['nodePortLB'] === true) || isOfNodes ? 'true' : undefined,
       passes: PASSED.test(kind) && listIn(object, 'spec.http').length === 0 ? 'true' : undefined,
       outside: textIn(object, 'spec.iamRoleArnToAssume') || textIn(object, 'spec.vpcID') || undefined,
@@ -304,7 +303,6 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       client: clientOfKind(apiVersion, kind),
       /** Its load balancer sends to these alone. */
       nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,
-      /** Of an InferencePool: the Pods that it selects. */
       pods: kind === 'InferencePool' ? { matchLabels: picked } : undefined,
     }),
   };

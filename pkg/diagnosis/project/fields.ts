@@ -55,7 +55,6 @@ export const readAt = <T>(step: string | number, read: Read<T>, value: unknown):
   }
 };
 
-/** The field at the key; undefined where there is none. */
 export const fieldAt = <T>(object: Fields, key: string, read: Read<T>): T | undefined =>
   isAbsent(object[key]) ? undefined : readAt(key, read, object[key]);
 
@@ -68,7 +67,6 @@ export const listReader =
     return value.map((item: unknown, index) => readAt(index, read, item));
   };
 
-/** A map of strings such as labels. */
 export const asStrings: Read<StringMap> = (value) => {
   const object = asFields(value);
   for (const key of Object.keys(object)) readAt(key, asLabel, object[key]);

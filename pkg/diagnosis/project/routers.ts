@@ -37,7 +37,6 @@ export const webhooksOf = (object: Fields, { name: configuration }: Metadata) =>
     return {
       configuration,
       name,
-      /** Serves EndpointSlices on create and update. */
       slices: listIn(item, 'rules').some(servesSlices),
       objectSelector: item['objectSelector'] === undefined ? {} : selectorOf(item['objectSelector']),
       namespaceSelector: item['namespaceSelector'] === undefined ? {} : selectorOf(item['namespaceSelector']),

@@ -283,7 +283,6 @@ export const routersReport = (nodes: readonly Node[], routers: Routers) => {
     /** `mixed` where Nodes differ; `unknown` also where there is no Node. */
     router: names.size > 1 ? ('mixed' as const) : only,
     certainty: groups.length === 0 ? ('unknown' as const) : leastCertain(groups.map(({ certainty }) => certainty)),
-    /** Of every group. */
     evidence: groups.flatMap(({ evidence }) => evidence),
     /** Most Nodes first. */
     routers: groups,

@@ -20,7 +20,6 @@ export interface RouterObject {
   readonly nodes: readonly LabelSelector[];
   /** `args`: command and arguments. */
   readonly containers: readonly Readonly<{ name: string; image: string; args: readonly string[]; env: StringMap }>[];
-  /** Names of ConfigMaps that it mounts. */
   readonly configMaps: readonly string[];
   /** Settings of a ConfigMap or custom resource, by dotted path. */
   readonly settings: StringMap;
@@ -36,7 +35,6 @@ export interface RouterObject {
   readonly release?: string;
 }
 
-/** Stable name of a data plane. */
 export type RouterName = PlaneName | 'kube-proxy' | 'kube-proxy-windows' | 'linkerd' | 'unknown';
 
 /** `seen`: objects show it, or its documentation says so of what they show; `assumed`: nothing says otherwise; `unknown`: nothing can be said. */

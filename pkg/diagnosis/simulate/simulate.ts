@@ -114,7 +114,6 @@ const planFor = (mode: ModeName, context: Context): Plan | undefined => {
   return planHints({ endpoints: able, demand, targetUtilization, ...cost });
 };
 
-/** Why a mode cannot be simulated; undefined if it can. */
 const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context): Verdict | undefined => {
   const newer = `${sinceOf(mode, frame.gates)} and newer do`;
   if (!isKnown(mode, version, frame.gates))
@@ -175,7 +174,6 @@ const reportOf = (context: Context) => {
     port: frame.port,
     /** Null where nothing but the cluster as it is was asked about. */
     whatIf,
-    /** Ready ones. */
     endpoints: context.ready.length,
     demand: context.demand,
     /** How far an endpoint may be above its fair share: what counts as overload where `capacity` is null. */

@@ -65,7 +65,6 @@ export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame
   const endpoints = new Map(routes.flatMap((route) => route.used).map((endpoint) => [endpoint.key, endpoint]));
   const { key, maxUtilization } = busiest(traffic, (own) => endpoints.get(own)?.address ?? '', frame);
   const outcome = {
-    /** Ready endpoints that carry a hint. */
     hinted: ready.filter(({ zoneHints, nodeHints }) => zoneHints.size + nodeHints.size > 0).length,
     matrix: plainShares(traffic.matrix),
     inZoneShare: inZoneShare(traffic),

@@ -57,7 +57,6 @@ const leaseStatus = ({ metadata, spec }: Lease, use: LeaseUse | undefined, now: 
     name,
     /** What it is for: `claim` is the one of several installations that changes slices. */
     purpose,
-    /** Whose leader holds it; empty for other purposes. */
     component: use?.purpose === 'leader' ? use.component : '',
     /** Namespace of the installation that holds it, where several share it; empty where it does not say. */
     installation: annotations[ANNOTATION_INSTALLATION] ?? '',
@@ -90,7 +89,6 @@ const componentStatus = (evidence: StatusEvidence, deployment: KubernetesObject)
       ready: wholeIn(deployment, 'status.readyReplicas') ?? 0,
       updated: wholeIn(deployment, 'status.updatedReplicas') ?? 0,
     },
-    /** Null where Pods could not be seen. */
     pods: isUnseen(evidence, 'pods')
       ? null
       : { restarts: sumOf(restarts), nodes: nodes.size, zones: [...used].sort(byText) },

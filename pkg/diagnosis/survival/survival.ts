@@ -65,9 +65,7 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) =>
     kubernetesVersion: formatVersion(options.version ?? index.version),
     ...routersReport(index.readyNodes, index.routers),
     zones,
-    /** Of all Services the one looked at; null for all. */
     namespace: namespace ?? null,
-    /** No Service is overloaded or left without endpoints. */
     survives: sum.answers.NoEndpointElsewhere + sum.answers.Overloaded === 0,
     services,
     sum,
