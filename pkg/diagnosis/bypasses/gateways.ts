@@ -12,10 +12,9 @@ const GATEWAY = 'gateway.networking.k8s.io/gateway-name';
 export const namesWaypoint = ({ metadata }: Service): boolean =>
   metadata?.labels?.['istio.io/use-waypoint'] !== undefined;
 
-/** istio/istio manifests/charts/istio-control/istio-discovery/files/waypoint.yaml */
+/** istio/istio manifests/charts/istio-control/istio-discovery/files/waypoint.yaml; the name is the usual one. */
 const isWaypointPod = ({ labels }: PodSummary): boolean =>
-  labels['gateway.istio.io/managed']?.endsWith('mesh-controller') === true ||
-  /^(?:istio-)?waypoint$/.test(labels['gateway.networking.k8s.io/gateway-class-name'] ?? labels[GATEWAY] ?? '');
+  labels['gateway.istio.io/managed'] === 'istio.io-mesh-controller' || labels[GATEWAY] === 'waypoint';
 
 /** That of its namespace, by its Gateway, or its Pods where no Gateway was read; where other Services name theirs, this one may have none. */
 export const byWaypoint = (service: Service, { entries, pods, choosing }: BypassIndex): Found[] => {
@@ -24,7 +23,7 @@ export const byWaypoint = (service: Service, { entries, pods, choosing }: Bypass
   const pod = pods.get(namespace)?.find(isWaypointPod);
   const value = gateway?.name ?? pod?.labels[GATEWAY];
   if (value === undefined || value === name || namesWaypoint(service)) return [];
-  const object = gateway === undefined ? `Pod ${namespace}/${pod?.name}` : objectTitle(gateway);
+  const object = gateway ? objectTitle(gateway) : `Pod ${namespace}/${pod?.name}`;
   const evidence = { object, field: 'metadata.name', value };
   return [{ client: 'istio-waypoint', evidence, possible: choosing.has(namespace) }];
 };
@@ -34,8 +33,7 @@ const EVERY_ZONE =
 
 /** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
 export const ofWaypoint = (name: string, pods: readonly PodSummary[] = [], nodes: readonly Node[]) => {
-  const own = pods.filter(({ labels }) => labels['gateway.networking.k8s.io/gateway-name'] === name);
-  const hosts = new Set(own.map(({ nodeName }) => nodeName));
+  const hosts = new Set(pods.flatMap(({ labels, nodeName }) => (labels[GATEWAY] === name ? nodeName : [])));
   const zones = new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode));
   const isEverywhere = zones.size > 0 && nodes.every((node) => zones.has(zoneOfNode(node)));
   return {
