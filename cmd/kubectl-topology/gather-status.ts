@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, ENDPOINT_SLICES, LEASES, NAMESPACES, PODS } from '../../pkg/apis/resources.ts';
 import { stringsIn, textIn } from '../../pkg/diagnosis/project/fields.ts';
-import type { CollectionName } from '../../pkg/diagnosis/snapshot.ts';
+import { type CollectionName, unseenOf } from '../../pkg/diagnosis/snapshot.ts';
 import { CHART_SELECTOR, type ProbeResult, type StatusEvidence } from '../../pkg/diagnosis/status/evidence.ts';
 import { leaseUsesOf } from '../../pkg/diagnosis/status/installations.ts';
 import { probedNamespace } from '../../pkg/diagnosis/status/status.ts';
@@ -140,10 +140,7 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
     onProgress,
     signal,
   });
-  for (const name of NEEDS) {
-    const collection = snapshot[name];
-    if (collection.kind === 'unknown') unseen.push({ what: name, why: collection.why });
-  }
+  unseen.push(...unseenOf(snapshot, NEEDS));
   const namespaces = await list<Namespace>({ resource: NAMESPACES });
   const probed = probe ? probedNamespace({ snapshot, namespaces }) : undefined;
   return {

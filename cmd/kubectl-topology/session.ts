@@ -12,7 +12,7 @@ import {
   slicesByService,
   sortedServices,
 } from '../../pkg/diagnosis/models/lookup.ts';
-import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, itemsOf, unseenOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { effectiveStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';
 import { type Io, UsageError } from './io.ts';
@@ -97,10 +97,7 @@ export const withReader = <T>(
 
 /** Says what could not be read; the command goes on without. */
 export const reportMissing = (snapshot: ClusterSnapshot, needs: readonly CollectionName[], io: Io): void => {
-  for (const name of needs) {
-    const collection = snapshot[name];
-    if (collection.kind === 'unknown') io.err.write(`warning: continuing without ${name}: ${collection.why}\n`);
-  }
+  for (const { what, why } of unseenOf(snapshot, needs)) io.err.write(`warning: continuing without ${what}: ${why}\n`);
 };
 
 /**

@@ -1,7 +1,7 @@
 // `audit --without ZONE`: the flags of the question, what it reads, and its answer.
 import { InvalidArgumentError } from 'commander';
 import { defined } from '../../pkg/apis/values.ts';
-import { type CollectionName, itemsOf } from '../../pkg/diagnosis/snapshot.ts';
+import { type CollectionName, itemsOf, unseenOf } from '../../pkg/diagnosis/snapshot.ts';
 import { survival, unknownZone } from '../../pkg/diagnosis/survival/survival.ts';
 import { renderSurvival } from '../../pkg/report/evacuation.ts';
 import { type FlagsOf, flag } from './command.ts';
@@ -49,10 +49,8 @@ const NEEDS: readonly CollectionName[] = ['nodes', 'services', 'slices', 'router
 /** Reads all that the question needs. @throws UsageError where it cannot be answered, as for a zone that nothing is in. */
 export const loadForSurvival = async (flags: InputFlags, zones: readonly string[], io: Io): Promise<Loaded> => {
   const { snapshot, namespace } = await load(flags, NEEDS, io);
-  for (const what of ['services', 'slices'] as const) {
-    const collection = snapshot[what];
-    if (collection.kind === 'unknown') throw new UsageError(`${what} cannot be read: ${collection.why}`);
-  }
+  const [unseen] = unseenOf(snapshot, ['services', 'slices']);
+  if (unseen !== undefined) throw new UsageError(`${unseen.what} cannot be read: ${unseen.why}`);
   const stranger = unknownZone(snapshot, zones);
   if (stranger !== undefined) throw new UsageError(stranger);
   // Pods show what an endpoint can do where a FlowPolicy takes it from their requests: they are read only then.

@@ -78,6 +78,12 @@ export const COLLECTIONS: readonly CollectionName[] = [
 export const itemsOf = <T>(collection: Collection<T>): readonly T[] =>
   collection.kind === 'known' ? collection.items : [];
 
+export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>
+  names.flatMap((what) => {
+    const collection = snapshot[what];
+    return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
+  });
+
 /** The same with other items; what is unknown stays so. */
 export const changeItems = <T>(
   collection: Collection<T>,

@@ -4,7 +4,7 @@ import { defined, nameOf, sumBy } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import type { Finding, Severity } from '../check/check.ts';
-import { diagnose, unseenOf } from '../explain/explain.ts';
+import { diagnose } from '../explain/explain.ts';
 import type { ExplainOptions } from '../explain/facts.ts';
 import { type SnapshotIndex, indexSnapshot, racedNodes } from '../explain/snapshot-index.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf } from '../explain/reasons.ts';
@@ -12,7 +12,7 @@ import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
 import { type Tariff, weightedSum } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
-import { type ClusterSnapshot, type CollectionName, EVIDENCE, known } from '../snapshot.ts';
+import { type ClusterSnapshot, type CollectionName, EVIDENCE, known, unseenOf } from '../snapshot.ts';
 import {
   type Assessed,
   type AuditGroup,

@@ -5,7 +5,7 @@ import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
-import { type ClusterSnapshot, type CollectionName, EVIDENCE } from '../snapshot.ts';
+import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, inOneZone, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
@@ -210,12 +210,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isMesh = elsewhere(facts)[2] !== undefined;
   return once.map((each) => (each === first && !isMesh ? { ...each, remedy: TOO_OLD } : each));
 };
-
-export const unseenOf = (snapshot: ClusterSnapshot, names: readonly CollectionName[]) =>
-  names.flatMap((what) => {
-    const collection = snapshot[what];
-    return collection.kind === 'unknown' ? [{ what, why: collection.why }] : [];
-  });
 
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
 const scopeOf = (facts: Facts) => {

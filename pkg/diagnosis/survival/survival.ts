@@ -2,13 +2,12 @@
 import { byText, sumBy, sumOf, tally } from '../../apis/values.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { unseenOf } from '../explain/explain.ts';
 import { gatherFacts } from '../explain/facts.ts';
 import { type SnapshotIndex, indexSnapshot } from '../explain/snapshot-index.ts';
 import { sortedServices } from '../models/lookup.ts';
 import { hintFor } from '../models/what-if.ts';
 import { routersReport } from '../routers/routers.ts';
-import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+import { type ClusterSnapshot, itemsOf, unseenOf } from '../snapshot.ts';
 import { ANSWERS, type ServiceSurvival, type SurvivalOptions, survivalOf, worstFirst } from './service.ts';
 
 export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
