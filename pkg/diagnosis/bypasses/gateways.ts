@@ -2,10 +2,17 @@
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
 import { nameOf, objectTitle } from '../../apis/values.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
-import type { PodSummary } from '../snapshot.ts';
-import type { BypassIndex } from './find.ts';
+import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { Found } from './members.ts';
 import { OF_GARDENER } from './settings.ts';
+
+interface Around {
+  readonly entries: readonly EntryObject[];
+  readonly images: readonly string[];
+  readonly pods: ReadonlyMap<string, readonly PodSummary[]>;
+  readonly choosing: ReadonlySet<string>;
+  readonly byService: ReadonlyMap<string, readonly unknown[]>;
+}
 
 const GATEWAY = 'gateway.networking.k8s.io/gateway-name';
 
@@ -17,7 +24,7 @@ const isWaypointPod = ({ labels }: PodSummary): boolean =>
   labels['gateway.istio.io/managed'] === 'istio.io-mesh-controller' || labels[GATEWAY] === 'waypoint';
 
 /** That of its namespace, by its Gateway, or its Pods where no Gateway was read; where other Services name theirs, this one may have none. */
-export const byWaypoint = (service: Service, { entries, pods, choosing }: BypassIndex): Found[] => {
+export const byWaypoint = (service: Service, { entries, pods, choosing }: Around): Found[] => {
   const { namespace, name } = serviceRefOf(service);
   const gateway = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
   const pod = pods.get(namespace)?.find(isWaypointPod);
@@ -47,7 +54,7 @@ const BY_GATEWAY =
   'clients of the Shoot come through the Istio ingress gateway, whose Envoy goes by its own zone, or with layer-7 load balancing by trafficDistribution; with one API server in each zone, keeping to zones and even load exclude each other';
 
 /** API servers that Gardener has Istio's gateway expose, where none of its objects was read. */
-export const ofShoot = (service: Service, { images, byService }: BypassIndex): Found[] => {
+export const ofShoot = (service: Service, { images, byService }: Around): Found[] => {
   const key = keyOfService(service);
   const isExposed = /^(?:shoot--.+|garden)\/(?:virtual-garden-)?kube-apiserver$/.test(key) && !byService.has(key);
   if (!isExposed || !images.some((image) => /\/(?:pilot|proxyv2):/.test(image))) return [];
