@@ -8,6 +8,7 @@ import {
 } from '../diagnosis/audit/service.ts';
 import { type AuditSum, type CauseGroup } from '../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../diagnosis/audit/audit.ts';
+import { sumBy } from '../apis/values.ts';
 import { countText, moneyText, overloadText, percentText, threeDigits } from './figures.ts';
 import { type Column, type Screen, type Style, clean, screenFor, tableOf } from './text.ts';
 import { WANTED_TEXT, measuredText } from './measured.ts';
@@ -38,10 +39,7 @@ const WIDE: readonly ServiceColumn[] = [
   ['BY', ({ wanted }) => (wanted.by === '' ? '-' : wanted.by)],
   ['OVERLOAD ROUTED', ({ overloadRoutedByZone }) => overloadText(overloadRoutedByZone)],
   ['NEEDS ENDPOINTS', ({ saving }) => percentText(saving?.endpoints ?? null)],
-  [
-    'BYPASSED BY',
-    (service) => [...service.bypasses, ...(isMeasuredPast(service) ? ['measured'] : [])].join(',') || '-',
-  ],
+  ['BYPASSED BY', (own) => [...own.bypasses, ...(isMeasuredPast(own) ? ['measured'] : [])].join(',') || '-'],
   ['ALSO', ({ alsoFound }) => (alsoFound.length === 0 ? '-' : alsoFound.join(','))],
   ['EVIDENCE', ({ cause }) => cause?.evidence ?? '-'],
   ['REMEDY', ({ cause }) => cause?.remedy ?? '-'],
@@ -74,8 +72,7 @@ const fitting = (columns: readonly ServiceColumn[], services: readonly ServiceAu
   const widthOf = ([title, cell]: ServiceColumn): number =>
     2 + services.reduce((most, service) => Math.max(most, clean(cell(service)).length), title.length);
   const widths = new Map(columns.map((column) => [column, widthOf(column)]));
-  const total = (left: readonly ServiceColumn[]): number =>
-    left.reduce((sum, each) => sum + (widths.get(each) ?? 0), -2);
+  const total = (left: readonly ServiceColumn[]): number => sumBy(left, (each) => widths.get(each) ?? 0) - 2;
   return DROPPED_FIRST.reduce<readonly ServiceColumn[]>(
     (left, dropped) => (total(left) <= MOST_COLUMNS ? left : left.filter(([title]) => title !== dropped)),
     columns,
@@ -89,17 +86,12 @@ export const verdictsText = ({ services, verdicts, nodes, unpredicted, effective
     ...(Unknown === 0 ? [] : [`${Unknown} not known (router, zones, or endpoints of other clusters)`]),
   ];
   const inPart = effectiveInPart === 0 ? '' : ` (${effectiveInPart} of them only through the cluster IP)`;
-  const counts = [
-    `${Effective} effective${inPart}`,
-    ...unsure,
-    `${Ineffective} ineffective`,
-    `${NotWanted} not wanted`,
-  ].join(', ');
+  const rest = [...unsure, `${Ineffective} ineffective`, `${NotWanted} not wanted`].join(', ');
   const without =
     unpredicted === 0
       ? ''
       : `; ${unpredicted} without prediction (no proxy routes them, or the data plane or zones are not known)`;
-  return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${counts}${without}.`;
+  return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${Effective} effective${inPart}, ${rest}${without}.`;
 };
 
 /** How clients are taken to be spread over the zones. */

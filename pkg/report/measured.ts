@@ -2,6 +2,7 @@
 import { byText, firstFew, sumBy } from '../apis/values.ts';
 import type { AuditReport, ExplainedTraffic } from '../diagnosis/audit/audit.ts';
 import type { MeasuredPart, MeasuredPast } from '../diagnosis/measured.ts';
+import { serviceKeyOfRef } from '../diagnosis/models/lookup.ts';
 import type { HintSource } from '../diagnosis/models/hints.ts';
 import { bytesOf, connectionsOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
@@ -42,9 +43,9 @@ export const measuredRows = ({ measured, prices }: AuditReport): readonly (reado
     threeDigits(part.unknownGigabytesPerDay),
     moneyText(part.monthlyCost, prices.currency),
   ];
-  const others =
-    measured.others.gigabytesPerDay > 0 ? [row('other Services, or not known which', measured.others)] : [];
-  return [row('through these Services', measured.services), row('past Services', measured.withoutService), ...others];
+  const { services, withoutService, others } = measured;
+  const unknown = others.gigabytesPerDay > 0 ? [row('other Services, or not known which', others)] : [];
+  return [row('through these Services', services), row('past Services', withoutService), ...unknown];
 };
 
 export const MEASURED_HEADERS = ['TRAFFIC', 'GB/DAY', 'CROSSES', 'EXTERNAL', 'ZONE UNKNOWN', 'COST/MONTH'] as const;
@@ -91,9 +92,7 @@ const pastSentence = ({ services }: AuditReport): string => {
     .filter(({ past }) => past.connections > 0)
     .sort((a, b) => b.past.connections - a.past.connections);
   if (found.length === 0) return `No connection to their Pods was measured past these Services ${where}.`;
-  const named = found.map(
-    ({ namespace, name, past }) => `${namespace}/${name} (${percentText(past.share)} of its connections)`,
-  );
+  const named = found.map((own) => `${serviceKeyOfRef(own)} (${percentText(own.past.share)} of its connections)`);
   return `Connections were measured past ${firstFew(named, MAX_NAMED)}, to the addresses of their Pods ${where}.`;
 };
 
@@ -133,11 +132,8 @@ export const measuredText = (report: AuditReport, { strong, wrap }: Screen): str
 const matrixTable = (rates: ExplainedTraffic['matrix']): string => {
   const zones = [...new Set(Object.entries(rates).flatMap(([from, row]) => [from, ...Object.keys(row)]))].sort();
   const cell = (value: number | undefined): string => (value === undefined ? '-' : rateText(value));
-  const from = Object.keys(rates).sort();
-  return renderTable(
-    ['FROM \\ TO', ...zones],
-    from.map((zone) => [zone, ...zones.map((to) => cell(rates[zone]?.[to]))]),
-  );
+  const rowOf = (from: string) => [from, ...zones.map((to) => cell(rates[from]?.[to]))];
+  return renderTable(['FROM \\ TO', ...zones], Object.keys(rates).sort().map(rowOf));
 };
 
 /** For the first line of an explanation; empty where what was measured agrees with the objects. */

@@ -12,7 +12,7 @@ import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
 import { type Tariff, weightedSum } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
-import { type ClusterSnapshot, type CollectionName, EVIDENCE, known, unseenOf } from '../snapshot.ts';
+import { type ClusterSnapshot, EVIDENCE, known, unseenOf } from '../snapshot.ts';
 import {
   type Assessed,
   type AuditGroup,
@@ -150,11 +150,7 @@ const pricesOf = (bill: Bill | undefined, measured: ReturnType<typeof measuredOf
 };
 
 /** Pods and events add to the evidence of a cause and change none; from a cluster they are not even read. */
-const JUDGED_BY: readonly CollectionName[] = [
-  'nodes',
-  'slices',
-  ...EVIDENCE.filter((what) => what !== 'pods' && what !== 'events'),
-];
+const JUDGED_BY = (['nodes', 'slices', ...EVIDENCE] as const).filter((what) => what !== 'pods' && what !== 'events');
 
 /** Services come worst first: what fails, then what crosses most of all connections, or costs most where prices are given. */
 export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {

@@ -55,9 +55,8 @@ const insideOf = (matrix: TrafficShares): number =>
 export const plainMatrix = (matrix: TrafficShares): Record<string, Record<string, number>> => {
   const zones = [...new Set([...matrix].flatMap(([from, row]) => [from, ...row.keys()]))].sort(byText);
   const from = zones.filter((zone) => zone !== '' || matrix.has(zone));
-  return Object.fromEntries(
-    from.map((zone) => [zone, Object.fromEntries(zones.map((to) => [to, matrix.get(zone)?.get(to) ?? 0]))]),
-  );
+  const rowOf = (zone: string) => Object.fromEntries(zones.map((to) => [to, matrix.get(zone)?.get(to) ?? 0]));
+  return Object.fromEntries(from.map((zone) => [zone, rowOf(zone)]));
 };
 
 /** A client zone keeps to its own endpoints; one without any spreads over all, and so do clients on Nodes without zone. */
@@ -255,12 +254,10 @@ export const assessed = (diagnosis: Diagnosis, fixes: boolean) => {
 export type Assessed = ReturnType<typeof assessed>;
 
 /** What has a price: the cells whose two zones are known. */
-const betweenZones = (matrix: TrafficShares): TrafficShares =>
-  new Map(
-    [...matrix]
-      .filter(([from]) => from !== '')
-      .map(([from, row]) => [from, new Map([...row].filter(([to]) => to !== ''))]),
-  );
+const betweenZones = (matrix: TrafficShares): TrafficShares => {
+  const isZone = ([name]: readonly [string, unknown]): boolean => name !== '';
+  return new Map([...matrix].filter(isZone).map(([from, row]) => [from, new Map([...row].filter(isZone))]));
+};
 
 /** The cost is undefined without a bill, and where nothing was measured or predicted. */
 const billed = (

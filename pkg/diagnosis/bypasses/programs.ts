@@ -17,7 +17,7 @@ const BY_SHARDS =
   'clients that sniff connect to Pods, and the Pod that is reached asks those with the shards, in all zones';
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
-const BY_NAMES = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
+const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
 const NONE = 'none is known';
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
@@ -29,15 +29,10 @@ export const RING = /ingester|store-gateway/;
 export const GOES_ON: readonly unknown[] = [OF_DATABASE, BY_LEADER, BY_ROLES, BY_STORAGES, BY_PARTS];
 
 /** Without a headless Service too: all, all at such a port, or surely so. */
-type Always = true | 'surely' | RegExp;
+type Always = true | 'surely' | RegExp | undefined;
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members. */
-export const MEMBERS: readonly (readonly [
-  sign: RegExp,
-  setting: string,
-  always?: Always | undefined,
-  decides?: string,
-])[] = [
+export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
   // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
   // zalando/postgres-operator#1119
@@ -77,12 +72,7 @@ export const MEMBERS: readonly (readonly [
   [/\bminio\b|dgraph|qdrant|weaviate|thanos-quer/, NONE, true, BY_PARTS],
   [/thanos-store|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306
-  [
-    /rocketmq|^:9876$/,
-    '`AllocateMachineRoomNearby` and `SelectMessageQueueByMachineRoom` of clients',
-    /^:9876$/,
-    BY_NAMES,
-  ],
+  [/rocketmq|^:9876$/, '`AllocateMachineRoomNearby`, `SelectMessageQueueByMachineRoom` of clients', /^:9876$/, BY_NAME],
   // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445
   [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
   [/couchbase/, '`preferredServerGroup` of clients, for reads from replicas', true],

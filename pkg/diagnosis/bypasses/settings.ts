@@ -271,9 +271,8 @@ export const byMarks = (service: Service, object: string, steering: string): Fou
     const [place, { [key]: value = '' }] = places.find(([, own]) => own[key] !== undefined) ?? ['', {}];
     const client = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
     const { unless }: Client = CLIENTS[client];
-    const isOff =
-      unless?.[1].test(annotations[unless[0]] ?? '') ??
-      (client === 'openfaas' && steering.includes('direct_functions'));
+    const isDirect = client === 'openfaas' && steering.includes('direct_functions');
+    const isOff = unless?.[1].test(annotations[unless[0]] ?? '') ?? isDirect;
     if (!pattern.test(value) || isOff) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
     return [{ client, evidence: { object, field, value }, own: ifKept(client, annotations) }];

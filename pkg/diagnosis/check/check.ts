@@ -127,10 +127,8 @@ const spreadRules = (workload: Workload): Said[] => {
   return workload.spread.flatMap(({ selectsOwn, maxSkew, whenUnsatisfiable, topologyKey }): Said[] => {
     const title = workloadTitle(workload);
     const which = topologyKey === LABEL_ZONE ? 'zone' : topologyKey;
-    if (!selectsOwn)
-      return [
-        said('error', 'SpreadSelectsNothing', `the ${which} constraint of ${title} selects none of its own Pods`),
-      ];
+    const none = `the ${which} constraint of ${title} selects none of its own Pods`;
+    if (!selectsOwn) return [said('error', 'SpreadSelectsNothing', none)];
     if (topologyKey !== LABEL_ZONE || replicas <= 1 || maxSkew < replicas || whenUnsatisfiable !== 'DoNotSchedule')
       return [];
     const message = `maxSkew ${maxSkew} of ${title} allows all ${replicas} replicas in one zone`;
@@ -229,11 +227,8 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     if (service.spec?.type === 'ExternalName' || service.spec?.clusterIP === 'None' || !hasSelector(service)) continue;
     const behind = workloads.filter((workload) => selects(service, workload));
     const some = `internalTrafficPolicy is Local: clients on Nodes without a Pod of ${behind.map(workloadTitle).join(', ')} fail`;
-    if (
-      service.spec?.internalTrafficPolicy === 'Local' &&
-      behind.length > 0 &&
-      sumBy(behind, (own) => own.replicas) < Infinity
-    )
+    const isEverywhere = behind.length === 0 || behind.some(({ replicas }) => replicas === Infinity);
+    if (service.spec?.internalTrafficPolicy === 'Local' && !isEverywhere)
       report(object, [said('warning', 'NoLocalEndpoints', some)]);
     const callers = calls.filter((entry) => entry.services.includes(`${namespace}/${name}`));
     if (!speaks) report(object, silence(service, behind, callers));

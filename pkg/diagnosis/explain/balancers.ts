@@ -295,10 +295,8 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
 };
 
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
-export const kindOf = (
-  { service, nodes, snapshot, index, version }: Facts,
-  announcers: readonly RouterObject[],
-): Kind => {
+export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind => {
+  const { service, nodes, snapshot, index, version } = facts;
   if (announcers.length > 0 && announcers.every(({ kind }) => kind === CALICO)) return OVER_CALICO;
   const byClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
@@ -330,8 +328,8 @@ export const kindOf = (
   const release = routed?.version ?? '';
   const isBlind = !signs.has(ELECTION) && (release === '' || blindIn?.test(release) !== false);
   const isLoose = ({ settings }: RouterObject) => settings['mode'] === 'ipvs' && settings['ipvs.strictARP'] !== 'true';
-  const isAnywhere =
-    kind.announced === 'one' && routed?.router === 'kube-proxy' && itemsOf(snapshot.routers).some(isLoose);
+  const isOfKubeProxy = kind.announced === 'one' && routed?.router === 'kube-proxy';
+  const isAnywhere = isOfKubeProxy && itemsOf(snapshot.routers).some(isLoose);
   const [doubt] = [...(isAnywhere ? [LOOSE] : []), ...(isBlind ? [blind] : [])];
   const silent = silentIn?.test(release) === true ? silentIn : undefined;
   return { ...kind, ...defined({ daemonSet, leavesOut, blind: doubt, silentIn: silent }) };

@@ -89,9 +89,8 @@ const installChart = 'helm upgrade --install topology-aware-routing charts/garde
 const webhookPods =
   (verb: string): Fix =>
   ({ snapshot }) => {
-    const namespaces = itemsOf(snapshot.webhooks).flatMap(
-      ({ slices, service }) => (slices && service?.namespace) || [],
-    );
+    const serving = itemsOf(snapshot.webhooks).filter(({ slices }) => slices);
+    const namespaces = serving.flatMap(({ service }) => service?.namespace ?? []);
     const label = 'app.kubernetes.io/component=endpointslice-webhook';
     return [...new Set(namespaces)].map((namespace) => `${verb} -n ${namespace} -l ${label}`);
   };

@@ -161,9 +161,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
-    const found = Object.entries(KEPT).filter(([, sign]) =>
-      [...ofPort, name, ...images].some((text = '') => sign.test(text)),
-    );
+    const texts = [...ofPort, name, ...images];
+    const found = Object.entries(KEPT).filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy]) => ({ own, remedy }));
   });
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
@@ -225,9 +224,8 @@ export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { snapshot, workloads, autoscalers } = facts;
   const scaled = workloads.filter(({ replicas }) => replicas > 0);
   const isFixed = wanted && snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
-  const off = itemsOf(snapshot.autoscalers).filter(
-    (item) => item.off && scaled.some(({ name }) => name === item.targetName),
-  );
+  const names = new Set(scaled.map(({ name }) => name));
+  const off = itemsOf(snapshot.autoscalers).filter((item) => item.off && names.has(item.targetName));
   const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
   const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
   return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];

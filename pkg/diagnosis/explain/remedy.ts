@@ -116,11 +116,8 @@ const changedWorkload = (workload: Workload, facts: Facts, changes: readonly Cha
   const templates = specs.map(templateOf).filter((template) => template !== undefined);
   const [patch] = templates.flatMap(({ spec }) => spec?.topologySpreadConstraints ?? []);
   const spread = patch === undefined ? workload.spread : mergedSpread(workload, patch);
-  return {
-    workload: { ...workload, replicas: wanted, spread },
-    changed: specs.length > 0,
-    renewed: templates.length > 0,
-  };
+  const [changed, renewed] = [specs.length > 0, templates.length > 0];
+  return { workload: { ...workload, replicas: wanted, spread }, changed, renewed };
 };
 
 /** Where Pods of the changed workloads may come to lie, by name of the workload: every way; undefined where that is not certain. */
@@ -163,10 +160,8 @@ const movedSlices = (facts: Facts, slices: Facts['slices'], places: Places): Fac
     for (const [zone, count] of own) replicas[zone] = (replicas[zone] ?? 0) + count;
   }
   const port = service.spec?.ports?.[0]?.name ?? '';
-  return families.reduce(
-    (own, { family }) => changeReplicas({ service, slices: own, nodes, family, port, replicas }).slices,
-    slices,
-  );
+  const wanted = { service, nodes, port, replicas };
+  return families.reduce((own, { family }) => changeReplicas({ ...wanted, slices: own, family }).slices, slices);
 };
 
 /** The cluster with the changes, once control plane and admission have followed. */
@@ -184,9 +179,8 @@ const changed = (facts: Facts, changes: readonly Change[], places: Places) => {
   );
   const slices = movedSlices(facts, written, places);
   if (slices === undefined) return undefined;
-  const webhook = slices.some(
-    (slice) => webhooksFor(facts, { ...service.metadata?.labels, ...slice.metadata?.labels }).length > 0,
-  );
+  const labels = slices.map(({ metadata }) => ({ ...service.metadata?.labels, ...metadata?.labels }));
+  const webhook = labels.some((each) => webhooksFor(facts, each).length > 0);
   const own = finalHints(service, slices, { shares, version, webhook, ...defined({ gates: options.gates }) });
   const stored = own.flatMap((family) => family.slices);
   const workloads = (index.workloads.get(ref.namespace) ?? []).map((each) =>

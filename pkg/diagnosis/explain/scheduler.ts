@@ -90,9 +90,7 @@ export const waitingFor = (facts: Facts) => {
   const missing = facts.workloads.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));
   const zones = facts.clientZones.length;
   const vain = countedInVain(facts);
-  const apart = facts.workloads.find(
-    (workload) => workload.apart?.includes(LABEL_ZONE) === true && workload.replicas > zones,
-  );
+  const apart = facts.workloads.find((own) => own.apart?.includes(LABEL_ZONE) === true && own.replicas > zones);
   const said = pending.flatMap(({ unplaced = [] }) => unplaced);
   const rolling = facts.workloads.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
@@ -182,9 +180,8 @@ export const roomByZone = (workload: Workload, facts: Facts, onePerNode = false)
   const open = facts.nodes.filter((node) => allows(node, workload) && barrier(node, workload) === undefined);
   const most = onePerNode ? 1 : Infinity;
   const zones = Map.groupBy(open, zoneOfNode);
-  return new Map(
-    [...zones].map(([zone, own]) => [zone, sumBy(own, (node) => Math.min(most, roomOn(node, workload, facts)))]),
-  );
+  const roomIn = (own: readonly Node[]) => sumBy(own, (node) => Math.min(most, roomOn(node, workload, facts)));
+  return new Map([...zones].map(([zone, own]) => [zone, roomIn(own)]));
 };
 
 /** Constraints that keep Pods pending rather than be broken, and that count the workload's own Pods. */
@@ -208,11 +205,8 @@ export const placements = (workload: Workload, facts: Facts, staying: Zones): re
   if (zonal.length === 0 && room.has('')) return undefined;
   const zones = [...room.keys()].filter((zone) => zone !== '');
   // Nodes that bar the Pods count as a domain all the same, unless that is said (nodeTaintsPolicy): an empty one holds the others down.
-  const all = new Set(
-    itemsOf(facts.snapshot.nodes)
-      .filter((node) => allows(node, workload))
-      .map(zoneOfNode),
-  );
+  const allowed = itemsOf(facts.snapshot.nodes).filter((node) => allows(node, workload));
+  const all = new Set(allowed.map(zoneOfNode));
   const least = (counts: Zones, { honorsTaints = false, minDomains = 1 }: SpreadConstraint): number => {
     const domains = honorsTaints ? zones : [...all].filter((zone) => zone !== '');
     return domains.length < minDomains ? 0 : Math.min(...domains.map((zone) => counts.get(zone) ?? 0));

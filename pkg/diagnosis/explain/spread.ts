@@ -178,11 +178,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}.`;
   if (whenUnsatisfiable === 'ScheduleAnyway')
     return say(`The topologySpreadConstraint of ${who} ${soft}`, `${held ?? HARDER_REMEDY}${evened}`);
+  const apart = `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`;
   if (constraint === undefined && prefersApart(workload))
-    return say(
-      `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`,
-      `${held ?? remedyOf('PodsNotSpread')}${evened}`,
-    );
+    return say(apart, `${held ?? remedyOf('PodsNotSpread')}${evened}`);
   const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
   const revises = byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : BY_REVISION;

@@ -129,8 +129,7 @@ const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` an
 const ONE_REMEDY =
   ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.';
 
-/** Labels that an importer of Services of other clusters gives its slices (Multi-Cluster Services API, KEP-1645). */
-/** Of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */
+/** Labels of slices that are copies: of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */
 const SOURCE_CLUSTER = ['multicluster.kubernetes.io/source-cluster', 'mirror.linkerd.io/cluster-name'];
 
 const IMPORT_REMEDY =

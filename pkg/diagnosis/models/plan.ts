@@ -20,16 +20,12 @@ export const planReport = (service: Service, slices: readonly EndpointSlice[], w
   const byLoad = ({ capacity, ...load }: Exclude<PlanFor, { weights: Demand }>) =>
     planHints({ ...load, endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity })) });
   const plan = 'weights' in wanted ? planProportional({ ...wanted, endpoints }) : byLoad(wanted);
-  const zoneOf = new Map(ready.map(({ address, zone }) => [address, zone]));
+  const zoneOf = (address: string): string => ready.find((own) => own.address === address)?.zone ?? '';
   const { zones, inZoneShare, maxUtilization, bounds } = plan;
   return {
     plan: {
       spread: plan.spread,
-      endpoints: plan.endpoints.map(({ name: address, forZones }) => ({
-        address,
-        zone: zoneOf.get(address) ?? '',
-        forZones,
-      })),
+      endpoints: plan.endpoints.map(({ name: address, forZones }) => ({ address, zone: zoneOf(address), forZones })),
     },
     zones,
     inZoneShare,

@@ -94,9 +94,8 @@ export const groupRoutesOf = (groups: readonly (readonly Node[])[], input: Omit<
   const names = namedNodes(input.service, endpoints);
   const merge = hasDuplicates(endpoints) ? mergeEndpoints : rememberedMerge();
   const alike = names === undefined ? groups : groups.flatMap((group) => splitByName(group, names));
-  return alike.flatMap((nodes) =>
-    routesOf({ ...input, nodes: nodes.slice(0, 1), merge }).map((route) => ({ ...route, nodes })),
-  );
+  const routesBy = (nodes: readonly Node[]) => routesOf({ ...input, nodes: nodes.slice(0, 1), merge });
+  return alike.flatMap((nodes) => routesBy(nodes).map((route) => ({ ...route, nodes })));
 };
 
 const keysOf = (list: readonly ProxyEndpoint[]): string[] => list.map(({ key }) => key);

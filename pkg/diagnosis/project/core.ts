@@ -149,9 +149,8 @@ export const createSliceReader = (): ((object: Fields, metadata: Metadata) => En
 
   return (object, metadata) => {
     const { addressType = '', endpoints = [], ports = [] } = readSlice(object);
-    if (!ADDRESS_TYPES.has(addressType)) {
+    if (!ADDRESS_TYPES.has(addressType))
       throw new FieldError(['addressType'], 'IPv4, IPv6 or FQDN', object['addressType']);
-    }
     return { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType, endpoints, ports };
   };
 };

@@ -117,6 +117,7 @@ const daysText = (days: number): string =>
 const webhookFindings = ({ configuration, authority, readyEndpoints, service }: WebhookStatus): StatusFinding[] => {
   const title = `MutatingWebhookConfiguration ${configuration}`;
   const { daysLeft = WARN_DAYS, notAfter = '' } = authority ?? {};
+  const ends = `The authority in ${title} ${daysText(daysLeft)} (${notAfter}).`;
   return [
     ...when(
       readyEndpoints === 0,
@@ -124,11 +125,7 @@ const webhookFindings = ({ configuration, authority, readyEndpoints, service }: 
       `Service ${service?.namespace}/${service?.name} behind ${title} has no ready endpoint.`,
     ),
     ...when(authority === null, 'AuthorityMissing', `${title}: an entry has no certificate in its caBundle.`),
-    ...when(
-      daysLeft < WARN_DAYS,
-      'AuthorityExpiring',
-      `The authority in ${title} ${daysText(daysLeft)} (${notAfter}).`,
-    ),
+    ...when(daysLeft < WARN_DAYS, 'AuthorityExpiring', ends),
   ];
 };
 

@@ -12,9 +12,8 @@ import { ANSWERS, type ServiceSurvival, type SurvivalOptions, survivalOf, worstF
 
 export const zonesOf = (snapshot: ClusterSnapshot): string[] => {
   const ofNodes = itemsOf(snapshot.nodes).map(zoneOfNode);
-  const ofEndpoints = itemsOf(snapshot.slices).flatMap(({ endpoints }) =>
-    (endpoints ?? []).map(({ zone = '' }) => zone),
-  );
+  const endpoints = itemsOf(snapshot.slices).flatMap((slice) => slice.endpoints ?? []);
+  const ofEndpoints = endpoints.map(({ zone = '' }) => zone);
   return [...new Set([...ofNodes, ...ofEndpoints])].filter((zone) => zone !== '').sort(byText);
 };
 
@@ -29,12 +28,10 @@ export const unknownZone = (snapshot: ClusterSnapshot, zones: readonly string[])
 
 const sumUp = (services: readonly ServiceSurvival[], index: SnapshotIndex, zones: readonly string[]) => {
   const { readyNodes, weights } = index;
+  const answers = services.map(({ answer }) => answer);
   return {
     services: services.length,
-    answers: tally(
-      ANSWERS,
-      services.map(({ answer }) => answer),
-    ),
+    answers: tally(ANSWERS, answers),
     measured: services.filter(({ load }) => load?.basis === 'measured').length,
     /** Services whose clients are where they were measured. */
     clientsMeasured: services.filter(({ load }) => load?.clientsMeasured === true).length,
