@@ -67,11 +67,7 @@ export const versionFlags = (of = 'the control plane and of every proxy') => ({
     `version of ${of}; default: as found in the objects or the cluster`,
     versionFlag,
   ),
-  featureGates: flag(
-    '--feature-gates <gate=bool,...>',
-    `feature gates of ${of} that differ from its defaults`,
-    gatesFlag,
-  ),
+  featureGates: flag('--feature-gates <gate=bool,...>', `gates of ${of} that differ from its defaults`, gatesFlag),
 });
 
 const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;

@@ -8,9 +8,7 @@ const OLDEST = 22;
 
 const major = Number.parseInt(process.versions.node, 10);
 if (major < OLDEST) {
-  process.stderr.write(
-    `error: kubectl topology needs Node.js 24 or newer on the PATH, found ${process.versions.node}\n`,
-  );
+  process.stderr.write(`error: kubectl topology needs Node.js 24 or newer on PATH, found ${process.versions.node}\n`);
   process.exitCode = EXIT_USAGE;
 } else {
   // V8 would give the garbage of a large cluster 100 MB of room, which saves no time.

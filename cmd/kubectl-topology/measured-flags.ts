@@ -36,10 +36,7 @@ export const secondsFlag = numberFlag(
 );
 
 export const METER_FLAG = {
-  meterNamespace: flag(
-    '--meter-namespace <namespace>',
-    `namespace of the traffic-meters (default: ${METER_NAMESPACE})`,
-  ),
+  meterNamespace: flag('--meter-namespace <namespace>', `namespace of traffic-meters (default: ${METER_NAMESPACE})`),
 };
 
 export const SOURCE_FLAGS = {
@@ -49,11 +46,7 @@ export const SOURCE_FLAGS = {
     'measured traffic from this Prometheus instead of the meters: a URL, or NAMESPACE/NAME:PORT of a Service behind the API server',
     prometheusFlag,
   ),
-  window: flag(
-    '--window <duration>',
-    'window that Prometheus averages over, such as 30m or 168h (default: 1h)',
-    secondsFlag,
-  ),
+  window: flag('--window <duration>', 'over which Prometheus averages, as 30m or 168h (default: 1h)', secondsFlag),
 };
 
 export const measuredFlags = (
@@ -109,11 +102,8 @@ const fromPrometheus = async (address: PrometheusAddress, flags: SourceFlags): P
   const { readPrometheusTraffic } = await import('../../pkg/metrics/measured-traffic.ts');
   const seconds = Math.ceil(flags.window ?? DEFAULT_WINDOW_SECONDS);
   const { send, close } = await openQueries(address, flags);
-  return {
-    intervalMs: PROMETHEUS_INTERVAL_MS,
-    next: (signal) => asked(readPrometheusTraffic(send, seconds, signal)),
-    close,
-  };
+  const next = (signal: AbortSignal) => asked(readPrometheusTraffic(send, seconds, signal));
+  return { intervalMs: PROMETHEUS_INTERVAL_MS, next, close };
 };
 
 const METER_INTERVAL_MS = 2_000;

@@ -9,10 +9,14 @@ import { REASONS } from '../../pkg/upstream/reasons.ts';
 import { type FlagsOf, choiceFlag, flag, switchFlag } from './command.ts';
 import { reasonsFlag, type versionFlags } from './flags.ts';
 
-export const ciliumVersionFlag = (text: string): RouterVersion => {
+const versionOf = (text: string): RouterVersion => {
   const version = imageVersion(`:${text}`);
   if (version === undefined) throw new InvalidArgumentError('expected something like 1.18 or v1.18.1.');
   return version;
+};
+
+export const CILIUM_FLAG = {
+  ciliumVersion: flag('--cilium-version <version>', 'Cilium version; 1.18 and 1.19 read PreferClose only', versionOf),
 };
 
 export const PROXY_FLAGS = {
@@ -25,15 +29,8 @@ export const PROXY_FLAGS = {
     '--cilium-service-topology',
     'Cilium has loadBalancer.serviceTopology on; default: as in its ConfigMap, else off',
   ),
-  ciliumVersion: flag(
-    '--cilium-version <version>',
-    'version of Cilium; 1.18 and 1.19 read PreferClose only',
-    ciliumVersionFlag,
-  ),
-  linkerdEndpointSlices: switchFlag(
-    '--no-linkerd-endpoint-slices',
-    'Linkerd was installed with enableEndpointSlices=false',
-  ),
+  ...CILIUM_FLAG,
+  linkerdEndpointSlices: switchFlag('--no-linkerd-endpoint-slices', 'Linkerd has enableEndpointSlices=false'),
 };
 
 /** The data plane as flags state it; what they leave open is read from objects. */

@@ -34,13 +34,10 @@ export const writePage = async (page: string, file: string, io: Io): Promise<voi
   io.err.write(`wrote ${file}\n`);
 };
 
+const FORMATS = [...OUTPUT_FORMATS, 'sarif'] as const;
+
 export const FINDINGS_OUTPUT_FLAG = {
-  output: choiceFlag(
-    '-o, --output <format>',
-    'output format; sarif for code scanning',
-    [...OUTPUT_FORMATS, 'sarif'],
-    'table',
-  ),
+  output: choiceFlag('-o, --output <format>', 'output format; sarif for code scanning', FORMATS, 'table'),
 };
 
 export const printFindings = async (

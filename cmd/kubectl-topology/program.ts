@@ -48,12 +48,10 @@ Examples:
   kubectl topology explain web -n shop -f cluster.yaml
 ${EXIT_CODES}`;
 
-const examplesOf = ({ examples }: TopologyCommand): string =>
-  [
-    '\nExamples:',
-    ...examples.map(([purpose, line]) => `  # ${purpose}\n  kubectl topology ${line}\n`),
-    EXIT_CODES.trim(),
-  ].join('\n');
+const examplesOf = ({ examples }: TopologyCommand): string => {
+  const lines = examples.map(([purpose, line]) => `  # ${purpose}\n  kubectl topology ${line}\n`);
+  return ['\nExamples:', ...lines, EXIT_CODES.trim()].join('\n');
+};
 
 /** `write` gets help and complaints; `finish` the exit code of the command that ran. */
 export const createProgram = (io: Io, write: (text: string) => void, finish: (code: ExitCode) => void): Command => {

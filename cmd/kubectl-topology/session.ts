@@ -223,8 +223,7 @@ export const findNodes = (snapshot: ClusterSnapshot, name: string | undefined): 
 /** Name of the Service's port that is given by name or by number. */
 export const findPort = (service: Service, port: string): string => {
   const ports = service.spec?.ports ?? [];
-  const found =
-    ports.find(({ name = '' }) => name === port) ?? ports.find((candidate) => String(candidate.port) === port);
+  const found = ports.find(({ name = '' }) => name === port) ?? ports.find((own) => String(own.port) === port);
   if (found !== undefined) return found.name ?? '';
   const known = ports.map(({ name, port: number }) => (name === undefined ? String(number) : `${name} (${number})`));
   throw new UsageError(

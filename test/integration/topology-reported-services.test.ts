@@ -689,7 +689,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'NodesInOneZone',
     /^✓ effective: 100 %/,
-    /PodsWaiting Pod web-9 waits for a Node: minDomains of its topologySpreadConstraint asks for Nodes in 2 zones/,
+    /PodsWaiting Pod web-9 waits for a Node: minDomains of its topologySpreadConstraint asks for 2 zones/,
     /kubectl (?:scale|patch)/,
   ],
   [

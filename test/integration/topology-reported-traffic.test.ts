@@ -1287,7 +1287,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/grafana/loki/issues/19557',
     members('loki-ingester'),
     around('members'),
-    /in the ring of their memberlist, and connect to those of all zones → none is known/,
+    /in the ring of their memberlist, and connect to all zones → none is known/,
   ],
   [
     'https://github.com/knative/serving/issues/14615',

@@ -27,10 +27,7 @@ export const audit = topologyCommand({
       'audit -f cluster.json --sort-by saving   # kubectl get nodes,services,endpointslices -A -o json > cluster.json',
     ],
     ['Would we survive losing this zone? Per Service, with replicas to add; exit code 1: no', 'audit --without eu-1a'],
-    [
-      'In a pipeline: exit code 1 if a Service requests routing by zone without effect',
-      'audit -n shop --fail-on ineffective',
-    ],
+    ['In a pipeline: exit code 1 if a Service asks for zones without effect', 'audit -n shop --fail-on ineffective'],
   ],
   flags: {
     ...inputFlags(true),
@@ -42,10 +39,7 @@ export const audit = topologyCommand({
     ...measuredFlags(),
     sortBy: choiceFlag('--sort-by <order>', 'order of the Services', SORT_KEYS, 'worst'),
     reverse: switchFlag('--reverse', 'reverse the order'),
-    html: flag(
-      '--html <file>',
-      'also write one self-contained page: heat map, Services with cause and remedy, savings',
-    ),
+    html: flag('--html <file>', 'also write a self-contained page: heat map, Services with cause and remedy, savings'),
     failOn: flag(
       '--fail-on <what>',
       'exit code 1 on "any" cause, if a Service that asks is "ineffective", or on these reasons (comma-separated)',

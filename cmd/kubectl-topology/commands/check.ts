@@ -11,7 +11,7 @@ import { FINDINGS_OUTPUT_FLAG, printFindings } from '../output.ts';
 import { UsageError } from '../io.ts';
 import { collect } from '../../shared/flags.ts';
 import { versionFlag } from '../flags.ts';
-import { ciliumVersionFlag } from '../model-flags.ts';
+import { CILIUM_FLAG } from '../model-flags.ts';
 
 export const check = topologyCommand({
   name: 'check',
@@ -20,10 +20,7 @@ export const check = topologyCommand({
     ['A chart, before it is released', 'check -f -   # helm template my-chart | kubectl topology check -f -'],
     ['In a pipeline: exit code 1 on warnings too', 'check -f rendered/ --fail-on warning'],
     ['For code scanning', 'check -f rendered/ -o sarif'],
-    [
-      'For the cluster that they will be applied to',
-      'check -f rendered/ --kubernetes-version 1.33 --cilium-version 1.18',
-    ],
+    ['For the cluster that they are for', 'check -f rendered/ --kubernetes-version 1.33 --cilium-version 1.18'],
   ],
   flags: {
     filename: flag('-f, --filename <file|dir|->', 'rendered manifests, YAML or JSON; may be repeated', collect),
@@ -33,11 +30,7 @@ export const check = topologyCommand({
       'version of the target cluster; default: the newest known',
       versionFlag,
     ),
-    ciliumVersion: flag(
-      '--cilium-version <version>',
-      'Cilium routes; 1.18 and 1.19 read PreferClose only',
-      ciliumVersionFlag,
-    ),
+    ...CILIUM_FLAG,
     failOn: choiceFlag(
       '--fail-on <severity>',
       'exit code 1 on findings of this severity and worse',

@@ -16,14 +16,8 @@ export const evacuate = topologyCommand({
   summary: 'After a check, sends no new connections to the endpoints of a zone, in all namespaces, for a limited time',
   examples: [
     ['Would it work? Nothing is written', 'evacuate eu-1a --for 2h --dry-run'],
-    [
-      'Do it, and show progress until it is done; Ctrl-C does not stop it',
-      'evacuate eu-1a --for 2h --reason "incident 4711"',
-    ],
-    [
-      'With clients as the meters measure them, and new connections that still arrive',
-      'evacuate eu-1a --for 2h --measured',
-    ],
+    ['Do it, and show progress; Ctrl-C does not stop it', 'evacuate eu-1a --for 2h --reason "incident 4711"'],
+    ['With clients as measured, and new connections that still arrive', 'evacuate eu-1a --for 2h --measured'],
     ['Even if endpoints elsewhere get more than the limit', 'evacuate eu-1a --for 2h --force'],
     ['A quarter of the endpoints, of one namespace', 'evacuate eu-1a --for 30m --percent 25 --round down -n shop'],
     ['A quarter of them returns first, at least one of each Service', 'evacuate eu-1a --percent 75 --round down'],

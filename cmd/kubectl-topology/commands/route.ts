@@ -42,10 +42,7 @@ export const route = topologyCommand({
   examples: [
     ['Every node and port, as JSON', 'route -f cluster.yaml --service shop/web -o json'],
     ['One node, if its kube-proxy were 1.30', 'route --service shop/web --node node-a1 --kubernetes-version 1.30'],
-    [
-      'With Cilium in place of kube-proxy',
-      'route -f cluster.yaml --service shop/web --proxy cilium --cilium-service-topology',
-    ],
+    ['With Cilium instead', 'route -f cluster.yaml --service shop/web --proxy cilium --cilium-service-topology'],
   ],
   flags: {
     ...inputFlags(),

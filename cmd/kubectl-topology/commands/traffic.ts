@@ -82,10 +82,7 @@ export const traffic = topologyCommand({
     ['The whole cluster, averages since the meters began', 'traffic'],
     ['One Service, live', 'traffic web -n shop --watch'],
     ['From a Prometheus that scrapes the meters', 'traffic --prometheus monitoring/prometheus:9090 --window 30m'],
-    [
-      'Kept for an audit without a cluster',
-      'traffic -o json > traffic.json   # audit --measured -f cluster.json -f traffic.json',
-    ],
+    ['For a later audit', 'traffic -o json > traffic.json   # audit --measured -f cluster.json -f traffic.json'],
   ],
   argument: ['[service]', 'NAME (with -n) or NAMESPACE/NAME'],
   flags: FLAGS,

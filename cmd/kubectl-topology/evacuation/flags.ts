@@ -52,9 +52,7 @@ export const EVACUATE_FLAGS = {
   ...CLUSTER_FLAGS,
   ...OUTPUT_FLAG,
   ...LIMIT_FLAGS,
-  ...measuredFlags(
-    'check with the clients that the traffic-meters measure, and show new connections that still arrive in the zone',
-  ),
+  ...measuredFlags('check with clients as measured, and show new connections that still arrive in the zone'),
   for: flag(
     '--for <duration>',
     'ends by itself after this time, such as 30m, 2h or 1d; at most 7d; required, but for one that runs',
@@ -67,10 +65,7 @@ export const EVACUATE_FLAGS = {
   ),
   round: choiceFlag('--round <up|down>', 'if that is not a whole number of endpoints; default: up', ['up', 'down']),
   reason: flag('--reason <text>', 'why; shown to all who list evacuations'),
-  namespace: flag(
-    '-n, --namespace <namespace>',
-    'only Services of this namespace; default: all namespaces, including kube-system',
-  ),
+  namespace: flag('-n, --namespace <namespace>', 'Services of this namespace only; default: all, also kube-system'),
   selector: flag('-l, --selector <selector>', 'only Services with these labels', selectorFlag),
   dryRun: switchFlag('--dry-run', 'check, ask the API server, and write nothing'),
   force: switchFlag('--force', 'proceed even if endpoints would be overloaded or routers could lose connections'),
@@ -85,7 +80,4 @@ export const RETURN_FLAGS = {
   wait: switchFlag('--no-wait', 'exit as soon as the evacuation is deleted'),
 };
 
-export const OFF_FLAGS = {
-  ...CLUSTER_FLAGS,
-  dryRun: switchFlag('--dry-run', 'count what would be removed; writes nothing'),
-};
+export const OFF_FLAGS = { ...CLUSTER_FLAGS, dryRun: switchFlag('--dry-run', 'only count what would be removed') };

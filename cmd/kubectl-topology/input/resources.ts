@@ -117,10 +117,7 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
 };
 
 /** What is read at first: Pods of data planes only once DaemonSets and Nodes show which of them are needed. */
-export const FIRST_SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
-  ...SOURCES,
-  routers: ROUTERS_BUT_PODS,
-};
+export const FIRST_SOURCES: typeof SOURCES = { ...SOURCES, routers: ROUTERS_BUT_PODS };
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 

@@ -148,8 +148,6 @@ export const parseSnapshot = (object: unknown): ClusterSnapshot | undefined => {
     if (!isCollection(object[name])) throw new FieldError([name], 'a collection of a snapshot', object[name]);
   const { version, traffic } = object;
   if (!isVersion(version)) throw new FieldError(['version'], 'a version of Kubernetes', version);
-  return {
-    ...(object as unknown as ClusterSnapshot),
-    ...(traffic === undefined ? {} : { traffic: parseTraffic(asFields(traffic)) }),
-  };
+  const snapshot = object as unknown as ClusterSnapshot;
+  return traffic === undefined ? snapshot : { ...snapshot, traffic: parseTraffic(asFields(traffic)) };
 };

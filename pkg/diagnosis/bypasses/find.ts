@@ -188,8 +188,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
 
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
   // kubespray's has another name.
-  const isIt = ({ image }: { readonly image: string }) =>
-    name === 'node-local-dns' && image.includes('k8s-dns-node-cache');
+  const isIt = ({ image }: { image: string }) => name === 'node-local-dns' && image.includes('k8s-dns-node-cache');
   const set = daemonSets.find((each) => each.name === name || each.containers.some(isIt));
   return set ? [{ client, evidence: { object: objectTitle(set), field: 'metadata.name', value: name } }] : [];
 };

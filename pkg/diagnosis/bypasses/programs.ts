@@ -5,16 +5,13 @@ import type { Client } from './types.ts';
 export const BESIDE =
   /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|tiproxy|percona\/haproxy/;
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
-const BY_RING =
-  'distributors and queriers find its Pods in the ring of their memberlist, and connect to those of all zones';
+const BY_RING = 'distributors and queriers find its Pods in the ring of their memberlist, and connect to all zones';
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
-const BY_ROLES =
-  'its Pods find those of its other roles by a membership of their own, and connect to those of all zones';
+const BY_ROLES = 'its Pods find those of its other roles by a membership of their own, and connect to all zones';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, in all zones: `-storageNode` names each';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
-const BY_SHARDS =
-  'clients that sniff connect to Pods, and the Pod that is reached asks those with the shards, in all zones';
+const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';

@@ -56,8 +56,7 @@ const LABEL_KUBELET = `# where no cloud-controller-manager does it (kubeadm, k3s
 const TAKE_OFF = '# in one place take the annotation off: it does nothing but TopologyAwareHintsDisabled events';
 const WRITE_AGAIN = `# endpoints get the zone of their Node when they are written next: then ${TOUCH}`;
 /** awsdocs/amazon-eks-user-guide#906, #994 */
-const HYBRID =
-  '# hybrid Nodes are in no zone of AWS: give those of one place one of their own, and run one of its Pods there';
+const HYBRID = '# hybrid Nodes are in no zone of AWS: give those of one place their own, and run one of its Pods there';
 const RESTART_LATE = `# then restart kube-proxy there: that of ${LATE_ZONE_VERSIONS} reads the zone when it starts, and no more`;
 
 const labelNode: Fix = (facts) => {

@@ -42,8 +42,7 @@ export const DIAGNOSIS_REASONS = {
     'For `NoCapacity` set CPU requests on all containers, or `spec.capacity.value`; else see whether the source of the metrics answers (metrics-server, Prometheus), and `spec.metrics` of the FlowPolicy.',
   PlanNotInForce:
     'Do what the condition says; each of its reasons is in "Keep traffic in its zone as far as load allows" (docs/usage/load-aware.md).',
-  PlanSpread:
-    'Add replicas in the zones whose clients ask for most, or accept it: hints come back when the demand allows them.',
+  PlanSpread: 'Add replicas in zones whose clients ask for most, or accept it: hints come back when demand allows.',
   SingleEndpoint: 'Run more replicas, at least one per zone.',
   PodsNotSpread:
     'Add a topologySpreadConstraint with `topologyKey: topology.kubernetes.io/zone`, `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`, and at least as many replicas as zones.',
@@ -57,8 +56,7 @@ export const DIAGNOSIS_REASONS = {
   LoadBalancerTraffic: 'Let the load balancer send to targets of its own zone, where it can.',
   ZoneFailsHealthCheck:
     'Run a Pod in every zone of the load balancer. Where it keeps to zones (an NLB with cross-zone load balancing off), clients of its address in that zone fail.',
-  PublishedNotReady:
-    'Remove the field from the Service that clients use, and keep it on a headless one where peers need it.',
+  PublishedNotReady: 'Remove the field from the Service of clients, and keep it on a headless one where peers need it.',
   ZoneIsNone: 'Use pools with zones, or leave what crosses there out of account: no object shows it.',
   PolicyIgnored:
     'Update the data plane: kube-proxy reads it from 1.22 on (on Windows from 1.27), Calico eBPF from 3.27, Cilium from 1.13, kube-router from 2.1; of Kube-OVN no release that was examined does (kube-ovn#7364): there `--enable-lb=false` leaves Services to kube-proxy.',
@@ -74,8 +72,7 @@ export const DIAGNOSIS_REASONS = {
 
 export const CHECK_REASONS = {
   AnnotationsDiffer: 'Keep one of them; `spec.trafficDistribution` needs neither.',
-  AnnotationDeprecated:
-    'Use `spec.trafficDistribution` (Kubernetes 1.31 and newer), or the annotation `topology-mode`.',
+  AnnotationDeprecated: 'Use `spec.trafficDistribution` (Kubernetes 1.31 and newer) or the annotation `topology-mode`.',
   InternalPolicyLocal: 'Remove the policy, or the setting that requests routing by zone.',
   SpreadSelectsNothing: 'Set `labelSelector` of the constraint to labels of the Pod template.',
   SpreadTooWide: 'Set `maxSkew: 1`.',

@@ -107,10 +107,7 @@ export const waitingFor = (facts: Facts) => {
       rolling && 'its podAntiAffinity counts Pods of the older roll-out too',
       'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.',
     ],
-    [
-      'spread',
-      wanted > Math.max(zones, 1) && `minDomains of its topologySpreadConstraint asks for Nodes in ${wanted} zones`,
-    ],
+    ['spread', wanted > Math.max(zones, 1) && `minDomains of its topologySpreadConstraint asks for ${wanted} zones`],
     [
       'anti-affinity',
       apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,

@@ -100,9 +100,7 @@ export const PLANES = tableOf([
     shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OpenShiftSDN' },
     // No object shows it.
     follows: { hints: ['true'] },
-    versions: [
-      { rule: {}, assumed: 'its documentation may say whether this release follows hints; none was examined' },
-    ],
+    versions: [{ rule: {}, assumed: 'its documentation may say whether this release follows hints; none was read' }],
     source:
       'openshift/sdn#426; noironetworks/aci-containers#832, #1308; Calico VPP, NSX, Everoute and EdgeMesh (kubeedge#6088): not read',
   },
@@ -190,10 +188,7 @@ export const PLANES = tableOf([
     title: 'OVN-Kubernetes',
     agent: { names: /^ovnkube-node/, labels: [['app', 'ovnkube-node']], containers: ['ovnkube-controller'] },
     shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OVNKubernetes' },
-    note: {
-      when: {},
-      text: 'of openshift-dns/dns-default Pods use the endpoint on their own Node, the host network any',
-    },
+    note: { when: {}, text: 'of openshift-dns/dns-default Pods use the endpoint of their Node, the host network any' },
     instead: ON_NODE,
     versions: [{ rule: { localDns: true } }],
     source:
