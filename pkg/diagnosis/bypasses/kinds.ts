@@ -46,7 +46,7 @@ const ROUTES: readonly RouteKind[] = [
   ['cis.f5.com/v1', 'TransportServer VirtualServer', 'beside', 'f5-bigip'],
   ['gateway.solo.io/v1', 'VirtualService RouteTable', 'anywhere', 'gloo'],
   ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],
-  ['getambassador.io/v3alpha1', 'Mapping', 'anywhere', 'emissary'],
+  ['getambassador.io/v3alpha1', 'Mapping TCPMapping', 'anywhere', 'emissary'],
   ['getambassador.io/v3alpha1', 'Module', 'anywhere'],
   ['http.keda.sh/v1alpha1', 'HTTPScaledObject', 'beside'],
   ['http.keda.sh/v1beta1', 'InterceptorRoute', 'beside'],

@@ -229,6 +229,7 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   ServiceExport: (_, name) => [{ name }],
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
+  TCPMapping: (spec) => [hostOf(spec, 'service')],
   HTTPScaledObject: (spec) => [hostOf(fieldsIn(spec, 'scaleTargetRef'), 'service')],
   InterceptorRoute: (spec) => [hostOf(fieldsIn(spec, 'target'), 'service')],
   // Without a gateway it is for sidecars.
@@ -242,7 +243,7 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
 };
 
 /** Who acts on it sees connections, and no requests, unless it has routes for HTTP. */
-const PASSED = /^(?:T(?:CP|LS)Route|IngressRouteTCP|VirtualService)$/;
+const PASSED = /^(?:T(?:CP|LS)Route|TCPMapping|IngressRouteTCP|VirtualService)$/;
 
 /** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
 export type EntryObject = Readonly<ReturnType<typeof clientEntry>>;

@@ -80,7 +80,8 @@ const traefik = object('apps/v1', 'Deployment', 'traefik', {
     template: { spec: { containers: [{ name: 't', args: ['--providers.kubernetescrd.nativeLBByDefault=true'] }] } },
   },
 });
-const mapping = (spec: object) => object('getambassador.io/v3alpha1', 'Mapping', 'm', { spec }, { namespace: 'edge' });
+const mapping = (spec: object, kind = 'Mapping') =>
+  object('getambassador.io/v3alpha1', kind, 'm', { spec }, { namespace: 'edge' });
 
 const UPSTREAM = 'nginx.ingress.kubernetes.io/service-upstream';
 const OTHER_INGRESS = { name: 'other', namespace: 'shop', annotations: { [UPSTREAM]: 'true' } };
@@ -355,6 +356,7 @@ const CASES: readonly Case[] = [
     ],
     ['emissary'],
   ],
+  ['a TCPMapping to endpoints', [mapping({ service: 'web.shop:80', resolver: 'endpoint' }, 'TCPMapping')], ['emissary']],
   ['a Mapping of Emissary to the cluster IP', [mapping({ service: 'http://web.shop:80' })], []],
   [
     'a Mapping of Emissary to endpoints',
