@@ -356,7 +356,11 @@ const CASES: readonly Case[] = [
     ],
     ['emissary'],
   ],
-  ['a TCPMapping to endpoints', [mapping({ service: 'web.shop:80', resolver: 'endpoint' }, 'TCPMapping')], ['emissary']],
+  [
+    'a TCPMapping to endpoints',
+    [mapping({ service: 'web.shop:80', resolver: 'endpoint' }, 'TCPMapping')],
+    ['emissary'],
+  ],
   ['a Mapping of Emissary to the cluster IP', [mapping({ service: 'http://web.shop:80' })], []],
   [
     'a Mapping of Emissary to endpoints',
