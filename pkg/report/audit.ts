@@ -140,12 +140,18 @@ export const costText = ({ sum, prices }: AuditReport): string => {
   return `At an assumed ${gigabytesPerDay.toLocaleString('en-US')} GB a day, divided among ${countText(sum.services - sum.unpredicted, 'Service')} by their ready endpoints, crossing costs an estimated ${money(monthlyCost.current)} a month; ${saves}${by === '' ? '' : ` (${by})`}.`;
 };
 
+/** Nothing shows where Nodes and endpoints without zone are. */
+const unplacedText = ({ inZoneShare, crossZoneShare }: AuditSum): string => {
+  const unplaced = 1 - (inZoneShare ?? 0) - (crossZoneShare ?? 0);
+  return unplaced < 0.0005 ? '' : `, and ${percentText(unplaced)} go from or to what has no zone and may do either`;
+};
+
 const sumText = (report: AuditReport, { wrap, strong }: Screen): string => {
   const { sum } = report;
   const shares =
     sum.inZoneShare === null
       ? 'No prediction is possible: no proxy routes any of them, or the data plane, ready Nodes, their zones or all endpoints are not known.'
-      : `Of connections through the cluster IPs of ${countText(sum.services - sum.unpredicted, 'Service')} ${percentText(sum.inZoneShare)} stay in their zone, ${percentText(sum.crossZoneShare)} cross (by the routers seen; Services weighted by their ready endpoints, ${clientsText(sum)}).`;
+      : `Of connections through the cluster IPs of ${countText(sum.services - sum.unpredicted, 'Service')} ${percentText(sum.inZoneShare)} stay in their zone, ${percentText(sum.crossZoneShare)} cross${unplacedText(sum)} (by the routers seen; Services weighted by their ready endpoints, ${clientsText(sum)}).`;
   const sentences = [inPartText(sum), shares, savingText(sum), bypassedText(sum), costText(report)];
   const lines = sentences.filter((text) => text !== '').map((text) => wrap(text));
   return `\n${strong(verdictsText(sum))}\n${lines.join('')}`;

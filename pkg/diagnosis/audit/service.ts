@@ -51,6 +51,10 @@ const meanMatrix = (traffics: readonly Traffic[]): TrafficShares | undefined => 
 const insideOf = (matrix: TrafficShares): number =>
   1 - atLeastNothing(1 - sumBy([...matrix], ([from, row]) => (from === '' ? 0 : (row.get(from) ?? 0))));
 
+/** Fraction from or to what has no zone, and may cross or not. */
+const unplacedIn = (matrix: TrafficShares): number =>
+  sumBy([...matrix], ([from, row]) => (from === '' ? sumOf(row.values()) : (row.get('') ?? 0)));
+
 /** For reports: rows and columns in name order, every zone in both. */
 export const plainMatrix = (matrix: TrafficShares): Record<string, Record<string, number>> => {
   const zones = [...new Set([...matrix].flatMap(([from, row]) => [from, ...row.keys()]))].sort(byText);
@@ -110,7 +114,8 @@ const savingOf = ({ now, routedByZone }: Prediction, through: number): Saving =>
   // Clients on Nodes without zone stay nowhere.
   const zoneless = sumOf(routedByZone.get('')?.values() ?? []);
   return {
-    routing: atLeastNothing(could - stays) * through,
+    // Where Nodes and endpoints without zone are may have stayed before.
+    routing: atLeastNothing(Math.min(could, 1 - unplacedIn(now)) - stays) * through,
     endpoints: atLeastNothing(1 - zoneless - Math.max(stays, could)) * through,
   };
 };
@@ -142,7 +147,7 @@ const figuresOf = (prediction: Prediction | undefined, through: number | undefin
   const inZoneShare = prediction === undefined ? null : insideOf(prediction.now);
   return {
     inZoneShare,
-    crossZoneShare: inZoneShare === null ? null : 1 - inZoneShare,
+    crossZoneShare: prediction && inZoneShare !== null ? 1 - inZoneShare - unplacedIn(prediction.now) : null,
     /** How far the busiest endpoint is above its fair share: 0 = all alike, 1 = twice the average. */
     worstOverload: prediction?.overload ?? null,
     /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */

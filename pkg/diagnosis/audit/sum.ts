@@ -38,6 +38,10 @@ const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost 
 const crossingOf = (services: readonly ServiceAudit[]): number =>
   sumBy(services, ({ crossZoneShare, weight }) => (crossZoneShare ?? 0) * weight);
 
+/** Of all connections: those from or to what has no zone. */
+const unplaced = ({ inZoneShare, crossZoneShare, weight }: ServiceAudit): number =>
+  (1 - (inZoneShare ?? 0) - (crossZoneShare ?? 0)) * weight;
+
 export const auditSum = (services: readonly ServiceAudit[], nodes: number, clientsBy: 'cpu' | 'nodes') => {
   const predicted = services.filter(({ crossZoneShare }) => crossZoneShare !== null);
   const bypassing = services.flatMap(({ bypasses }) => bypasses);
@@ -60,7 +64,8 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number, clien
     endpoints: sumBy(services, ({ endpoints }) => endpoints),
     nodes,
     /** Fractions of all connections, Services weighted by their ready endpoints; null where nothing is predicted. */
-    inZoneShare: crossZoneShare === null ? null : 1 - crossZoneShare,
+    inZoneShare: crossZoneShare === null ? null : 1 - crossZoneShare - sumBy(predicted, unplaced),
+    /** The rest goes from or to what has no zone, and may cross or not. */
     crossZoneShare,
     /** Services of which a saving can be promised; null without any. */
     promised: promised.length,
