@@ -141,10 +141,7 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
   return withClient(flags, async (client) => (await listAll(client, NAMESPACES, {}, io.signal)).map(nameOf).sort());
 };
 
-interface ServiceName {
-  readonly namespace: string | undefined;
-  readonly name: string;
-}
+type ServiceName = Readonly<{ namespace: string | undefined; name: string }>;
 
 const TYPES: ReadonlySet<string> = new Set(['svc', 'service', 'services']);
 
@@ -169,9 +166,8 @@ const missing = (text: string, all: readonly Service[], { namespace, name }: Ser
   const where = namespace === undefined ? '' : ` in namespace "${namespace}"`;
   const bare = text.split('/').at(-1) ?? text;
   const count = `there ${refs.length === 1 ? 'is 1' : `are ${refs.length}`}`;
-  return new UsageError(
-    `no Service "${bare}"${where}; ${meant === undefined ? count : `did you mean "${serviceKeyOfRef(meant)}"?`}`,
-  );
+  const hint = meant === undefined ? count : `did you mean "${serviceKeyOfRef(meant)}"?`;
+  return new UsageError(`no Service "${bare}"${where}; ${hint}`);
 };
 
 /** @throws UsageError where there is none, or more than one, of that name. */
@@ -181,10 +177,8 @@ export const findService = ({ snapshot, namespace }: Loaded, text: string): Serv
   const found = sortedServices(snapshot, wanted.namespace).filter((service) => nameOf(service) === wanted.name);
   const [only, another] = found;
   if (only === undefined) throw missing(text, sortedServices(snapshot), wanted);
-  if (another !== undefined)
-    throw new UsageError(
-      `more than one Service "${wanted.name}": ${found.map(keyOfService).join(', ')}; add --namespace`,
-    );
+  const names = found.map(keyOfService).join(', ');
+  if (another !== undefined) throw new UsageError(`more than one Service "${wanted.name}": ${names}; add --namespace`);
   return only;
 };
 
@@ -215,9 +209,8 @@ export const findNodes = (snapshot: ClusterSnapshot, name: string | undefined): 
   const found = all.filter(({ metadata }) => metadata?.name === name);
   if (found.length > 0) return found;
   const near = nearest(name, all.map(nameOf));
-  throw new UsageError(
-    `no Node "${name}"; ${near === undefined ? `there are ${all.length}` : `did you mean "${near}"?`}`,
-  );
+  const hint = near === undefined ? `there are ${all.length}` : `did you mean "${near}"?`;
+  throw new UsageError(`no Node "${name}"; ${hint}`);
 };
 
 /** Name of the Service's port that is given by name or by number. */
@@ -226,7 +219,6 @@ export const findPort = (service: Service, port: string): string => {
   const found = ports.find(({ name = '' }) => name === port) ?? ports.find((own) => String(own.port) === port);
   if (found !== undefined) return found.name ?? '';
   const known = ports.map(({ name, port: number }) => (name === undefined ? String(number) : `${name} (${number})`));
-  throw new UsageError(
-    `Service "${keyOfService(service)}" has no port "${port}"; it has ${known.length === 0 ? 'none' : known.join(', ')}`,
-  );
+  const has = known.join(', ') || 'none';
+  throw new UsageError(`Service "${keyOfService(service)}" has no port "${port}"; it has ${has}`);
 };

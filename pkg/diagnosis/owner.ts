@@ -85,6 +85,8 @@ const PARAMETERS = 'spec.infrastructure.parametersRef';
 /** fluxcd/flagger#1943, open-telemetry/opentelemetry-operator#5141 */
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';
 
+const IN_SPEC = { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' };
+
 /** Fields of custom resources that their operators make an object from, by API group: as the definitions of the operators have them. */
 const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   // elastic.co/guide/en/cloud-on-k8s, "Services", "Pod template"
@@ -108,12 +110,8 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'core.humio.com': { service: 'spec.humioServiceAnnotations', replicas: 'spec.nodeCount' },
   // VictoriaMetrics/operator#1634; of a cluster under each component
   'operator.victoriametrics.com': { service: 'spec.serviceSpec with useAsDefault', replicas: 'spec.replicaCount' },
-  'monitoring.coreos.com': { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' },
-  'opentelemetry.io': {
-    service: `spec.trafficDistribution${NEW_ONLY}`,
-    replicas: 'spec.replicas',
-    template: 'spec.topologySpreadConstraints',
-  },
+  'monitoring.coreos.com': IN_SPEC,
+  'opentelemetry.io': { service: `spec.trafficDistribution${NEW_ONLY}`, ...IN_SPEC },
   // monzo/egress-operator#41, #48
   'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: serviceTopologyMode)' },
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak

@@ -160,10 +160,8 @@ const unwantedText = ({ wanted: { by }, causes: [first] }: Explanation): string 
 const unseenText = ({ routers }: Explanation): string =>
   routers.some(({ certainty }) => certainty === 'unknown') ? 'the data plane of some Nodes cannot be determined; ' : '';
 
-type Line = readonly [paint: 'good' | 'bad' | 'strong', mark: string, text: string];
-
 /** Of connections through the cluster IP. */
-const throughLine = (report: Explanation): Line => {
+const throughLine = (report: Explanation): readonly [paint: 'good' | 'bad' | 'strong', mark: string, text: string] => {
   switch (report.verdict) {
     case 'Effective':
       if (isEffectiveInPart(report) || report.scope.enters !== '') return ['strong', '!', scopedText(report, '')];

@@ -56,10 +56,7 @@ const whatIfText = ({ replicas }: NonNullable<SimulationReport['whatIf']>, scree
 type ModeRow = Pick<ModeReport, 'inForce' | 'recommended' | 'outcome'> & Record<'mode' | 'verdict', string>;
 
 const modesText = ({ capacity, endpoints, prices, modes, now, whatIf }: SimulationReport): string => {
-  const figure =
-    (textOf: (outcome: Outcome) => string) =>
-    ({ outcome }: ModeRow): string =>
-      outcome === null ? '-' : textOf(outcome);
+  const figure = (text: (outcome: Outcome) => string) => (row: ModeRow) => (row.outcome ? text(row.outcome) : '-');
   const columns: readonly Column<ModeRow>[] = [
     ['', ({ inForce, recommended }) => `${inForce ? '>' : ' '}${recommended ? '*' : ' '}`],
     ['MODE', ({ mode }) => mode],

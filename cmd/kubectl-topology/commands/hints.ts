@@ -39,13 +39,10 @@ const WIDE: readonly Column<ServiceHints & { readonly endpoint: ServiceHints['en
   ['HINTS', ({ endpoint: { hints } }) => (hints === null ? '-' : [...hints.forZones, ...hints.forNodes].join(','))],
 ];
 
-const renderHints = ({ services }: HintsReport, wide: boolean): string =>
-  wide
-    ? tableOf(
-        WIDE,
-        services.flatMap((service) => service.endpoints.map((endpoint) => ({ ...service, endpoint }))),
-      )
-    : tableOf(NARROW, services);
+const renderHints = ({ services }: HintsReport, wide: boolean): string => {
+  const endpoints = services.flatMap((service) => service.endpoints.map((endpoint) => ({ ...service, endpoint })));
+  return wide ? tableOf(WIDE, endpoints) : tableOf(NARROW, services);
+};
 
 export const hints = topologyCommand({
   name: 'hints',

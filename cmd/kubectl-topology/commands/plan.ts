@@ -31,13 +31,10 @@ const FLAGS = {
 
 /** `of`: what the utilization of an endpoint is a share of. */
 const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanReport, of: string): string => {
+  const hintedFor = (zones: readonly string[]): string => (plan.spread ? '(all: spread)' : zones.join(','));
   const endpoints = renderTable(
     ['ADDRESS', 'ZONE', 'HINTED FOR'],
-    plan.endpoints.map(({ address, zone, forZones }) => [
-      address,
-      zone === '' ? '-' : zone,
-      plan.spread ? '(all: spread)' : forZones.join(','),
-    ]),
+    plan.endpoints.map(({ address, zone, forZones }) => [address, zone || '-', hintedFor(forZones)]),
   );
   const byZone = renderTable(
     ['ZONE', 'DEMAND', 'ENDPOINTS', 'UTILIZATION'],

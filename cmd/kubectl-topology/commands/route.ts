@@ -29,11 +29,10 @@ const COLUMNS: readonly Column<RoutesReport['routes'][number]>[] = [
 ];
 const ONLY_WIDE: ReadonlySet<string> = new Set(['CLUSTER', 'LOCAL', 'MESSAGE']);
 
-const renderRoutes = ({ routes }: RoutesReport, wide: boolean): string =>
-  tableOf(
-    COLUMNS.filter(([title]) => wide || !ONLY_WIDE.has(title)),
-    routes,
-  );
+const renderRoutes = ({ routes }: RoutesReport, wide: boolean): string => {
+  const columns = COLUMNS.filter(([title]) => wide || !ONLY_WIDE.has(title));
+  return tableOf(columns, routes);
+};
 
 export const route = topologyCommand({
   name: 'route',

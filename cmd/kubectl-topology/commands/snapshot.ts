@@ -10,11 +10,8 @@ import { SOURCES } from '../input/resources.ts';
 import { measuredFlags, readMeasured } from '../measured-flags.ts';
 
 /** As `kubectl api-resources -o name` prints them. */
-const NAMES = new Set(
-  Object.values(SOURCES).flatMap((sources) =>
-    sources.map(({ resource: { plural, group } }) => (group === '' ? plural : `${plural}.${group}`)),
-  ),
-);
+const RESOURCES = Object.values(SOURCES).flatMap((sources) => sources.map(({ resource }) => resource));
+const NAMES = new Set(RESOURCES.map(({ plural, group }) => (group === '' ? plural : `${plural}.${group}`)));
 
 /** What a plain kubectl collects to the same end, of what the cluster serves; ConfigMaps come whole, secrets in them too. */
 const BY_HAND = `kubectl get "$(kubectl api-resources --verbs=list -o name | grep -xE '${[...NAMES].join('|')}' | paste -sd, -)" -A -o json > cluster.json`;

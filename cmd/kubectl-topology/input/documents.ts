@@ -71,10 +71,7 @@ const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 /** Length of text from which a list in YAML is read in parts of about this length, so that memory does not grow with files. */
 const MAX_PART = 1024 * 1024;
 
-interface Part {
-  readonly text: string;
-  readonly line: number;
-}
+type Part = Readonly<{ text: string; line: number }>;
 
 /** A marker at the beginning of a line always ends a document, even within a block of text. */
 const YAML_DOCUMENTS = /^(?:---|\.\.\.)(?=\s|$)/m;

@@ -47,13 +47,7 @@ export interface ClusterFinding {
   readonly remedy: string;
 }
 
-const SEVERITY: Readonly<Record<AuditGroup, Severity>> = {
-  Fails: 'error',
-  Costs: 'warning',
-  NotSavable: 'note',
-  NotKnown: 'note',
-  Kept: 'note',
-};
+const SEVERITY: Partial<Readonly<Record<AuditGroup, Severity>>> = { Fails: 'error', Costs: 'warning' };
 
 /** One for the first cause of each Service, and one for what is seen of the cluster as a whole; `file`: what was read. */
 export const auditFindings = ({ services, findings }: AuditReport, file: string | undefined): Finding[] => {
@@ -61,7 +55,8 @@ export const auditFindings = ({ services, findings }: AuditReport, file: string 
   const ofServices = services.flatMap(({ group, namespace, name, cause }): Finding[] => {
     if (cause === null) return [];
     const { reason, evidence: message, remedy } = cause;
-    return [{ severity: SEVERITY[group], reason, kind: 'Service', namespace, name, message, remedy, ...place }];
+    const severity = SEVERITY[group] ?? 'note';
+    return [{ severity, reason, kind: 'Service', namespace, name, message, remedy, ...place }];
   });
   const ofCluster = findings.map(({ reason, certainty, evidence: message, remedy }): Finding => {
     const severity = certainty === 'seen' ? 'warning' : 'note';

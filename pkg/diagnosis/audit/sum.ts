@@ -140,13 +140,9 @@ const VERDICTS: readonly ServiceAudit['verdict'][] = ['Ineffective', 'Unknown', 
 const byVerdict: Key<ServiceAudit> = ({ verdict }) => VERDICTS.indexOf(verdict);
 
 /** What crosses of all connections or, where prices are known, what that costs. */
-const crossing = most<ServiceAudit>(
-  ({ monthlyCost, crossZoneShare, weight }) => monthlyCost?.current ?? (crossZoneShare ?? 0) * weight,
-);
+const crossing = most<ServiceAudit>((own) => own.monthlyCost?.current ?? (own.crossZoneShare ?? 0) * own.weight);
 
-const saved = most<ServiceAudit>(
-  ({ monthlyCost, saving, weight }) => monthlyCost?.saving?.routing ?? (saving?.routing ?? 0) * weight,
-);
+const saved = most<ServiceAudit>((own) => own.monthlyCost?.saving?.routing ?? (own.saving?.routing ?? 0) * own.weight);
 
 /** Each begins with what deserves a look first; ties are broken by the next key, at last by name. */
 const ORDERS = {

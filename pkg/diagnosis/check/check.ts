@@ -25,10 +25,7 @@ import { type Autoscaler, type ClusterSnapshot, type EntryObject, type Workload,
 export const SEVERITIES = ['error', 'warning', 'note'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-export interface Place {
-  readonly file: string;
-  readonly line: number;
-}
+export type Place = Readonly<{ file: string; line: number }>;
 
 export interface Finding extends Omit<Said, 'reason'> {
   readonly reason: string;

@@ -14,7 +14,7 @@ import { entryOf, isGateway, localEntryCauses, outsideCauses } from './entry.ts'
 import {
   type ExplainOptions,
   type Facts,
-  gatherFacts,
+  factsOf,
   isAnsweredOnNodes,
   isFailing,
   isAbroad,
@@ -77,11 +77,9 @@ const effectiveReport = (facts: Facts) => {
     used.every((endpoint) => endpoint.zone !== zone) && evacuatedZones(facts).length === 0;
   const isServed = (route: Route): boolean =>
     (isKept(route) && !isLent(route) && !isFailing(facts, route)) || (spread && route.reason === 'NoHints');
-  const unserved = clientZones.filter(
-    (zone) => noZones.includes(zone) || routes.some((route) => route.zone === zone && !isServed(route)),
-  );
-  const isLosing = (route: Route): boolean => isFailing(facts, route) || route.used.some(isVain);
   const of = (zone: string): Route[] => routes.filter((route) => route.zone === zone);
+  const unserved = clientZones.filter((zone) => noZones.includes(zone) || !of(zone).every(isServed));
+  const isLosing = (route: Route): boolean => isFailing(facts, route) || route.used.some(isVain);
   const failing = clientZones.filter((zone) => of(zone).every((route) => isFailing(facts, route)));
   const zoneless = routes.some(({ zone }) => zone === '');
   const inZoneShare = meanInZoneShare(facts);
@@ -244,7 +242,7 @@ export const diagnose = (
   options: ExplainOptions,
   index: SnapshotIndex = indexSnapshot(snapshot, options),
 ) => {
-  const facts = gatherFacts(snapshot, service, options, index);
+  const facts = factsOf(snapshot, service, options, index);
   const wanted = wantedReport(facts);
   const effective = effectiveReport(facts);
   const certainty = leastCertain(index.answers.map((answer) => answer.certainty));

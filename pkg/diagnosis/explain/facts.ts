@@ -205,12 +205,7 @@ const loopReport = (loop: FlowLoopSummary) => {
 
 export type LoopReport = ReturnType<typeof loopReport>;
 
-export const gatherFacts = (
-  snapshot: ClusterSnapshot,
-  service: Service,
-  stated: ExplainOptions,
-  index: SnapshotIndex,
-) => {
+export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: ExplainOptions, index: SnapshotIndex) => {
   const ref = serviceRefOf(service);
   const { shares, readyNodes: nodes } = index;
   const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
@@ -291,7 +286,7 @@ export const gatherFacts = (
   };
 };
 
-export type Facts = ReturnType<typeof gatherFacts>;
+export type Facts = ReturnType<typeof factsOf>;
 
 /** What Pods send to it does not leave their Node: DNS of EKS Auto Mode and of OpenShift (openshift/cluster-dns-operator#322), a local redirect of Cilium. */
 export const isAnsweredOnNodes = ({ bypasses, routes, wish }: Pick<Facts, 'bypasses' | 'routes' | 'wish'>): boolean =>

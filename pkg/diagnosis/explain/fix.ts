@@ -128,34 +128,33 @@ const CILIUM_TOPOLOGY_ON = [
   '# what installs it by other means writes its own values back: kubespray cilium_extra_values of the inventory (2.29.1 has it), EKS Anywhere spec.clusterNetwork.cniConfig.cilium.helmValues of its Cluster',
 ];
 
-/** Where another one installs Cilium, its values are set there. */
+/** Where another one installs Cilium: where its values are set there (kubernetes/kops#12918, docs.rke2.io/helm). */
+const installerOf = ({ labels, release: helm }: Facts['index']['bypasses']['daemonSets'][number]) => {
+  const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
+  if (labels['resources.gardener.cloud/managed-by'] !== undefined)
+    return '# Gardener writes cilium-config back: its extension networking-cilium switches it on (gardener-extension-networking-cilium#185), in a newer release where this one does not';
+  if (release !== undefined)
+    return `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}, then restart the agents`;
+  if (set !== undefined)
+    return `# Flux owns it: the same value in the source of Kustomization ${set}, then restart the agents`;
+  if (labels['app.kubernetes.io/managed-by'] === 'kops')
+    return '# kops owns it: spec.networking.cilium.enableServiceTopology: true in its Cluster, then kops update';
+  return helm === 'rke2-cilium'
+    ? `# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system, then restart the agents`
+    : undefined;
+};
+
 const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
   const agent = bypasses.daemonSets.find(({ name }) => name === 'cilium');
-  const { labels = {}, release: helm = 'cilium' } = agent ?? {};
-  const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
+  const { release: helm = 'cilium' } = agent ?? {};
+  const owned = agent && installerOf(agent);
   if (isOfAks(bypasses)) return [];
   if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
     return [
       '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting; where you did:',
       ...CILIUM_TOPOLOGY_ON.slice(0, 2),
     ];
-  if (labels['resources.gardener.cloud/managed-by'] !== undefined)
-    return [
-      '# Gardener writes cilium-config back: its extension networking-cilium switches it on (gardener-extension-networking-cilium#185), in a newer release where this one does not',
-    ];
-  if (release !== undefined)
-    return [
-      `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}, then restart the agents`,
-    ];
-  if (set !== undefined)
-    return [`# Flux owns it: the same value in the source of Kustomization ${set}, then restart the agents`];
-  // kubernetes/kops#12918, docs.rke2.io/helm
-  if (labels['app.kubernetes.io/managed-by'] === 'kops')
-    return ['# kops owns it: spec.networking.cilium.enableServiceTopology: true in its Cluster, then kops update'];
-  if (helm === 'rke2-cilium')
-    return [
-      `# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system, then restart the agents`,
-    ];
+  if (owned !== undefined) return [owned];
   if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
   const lines = CILIUM_TOPOLOGY_ON.map((line) => line.replaceAll('kube-system', agent?.namespace ?? 'kube-system'));
   return helm === 'cilium'

@@ -270,7 +270,8 @@ export const tryChanges = (
   // Of a headless Service no data plane reads a hint.
   if (ways === undefined || facts.service.spec?.clusterIP === 'None' || entersOtherwise(facts, changes))
     return 'useless';
-  const had = new Set(before.causes.map((cause) => cause.reason));
+  // Hints that lend endpoints to other zones are no new trouble.
+  const had = new Set<Cause['reason']>([...before.causes.map((cause) => cause.reason), 'HintedForOtherZone']);
   const others = neighbours(facts, changes).map((service) => judge(service, facts.index));
   for (const places of ways) {
     const cluster = changed(facts, changes, places);
@@ -284,9 +285,7 @@ export const tryChanges = (
     if (worse !== undefined) return 'useless';
     // Hints that lend endpoints to other zones are followed, and keep nothing more; where Pods are missing they cannot but lend.
     const keepsMore = share(after) > Math.min(share(before), 1 - 2 * ROUNDING) + ROUNDING;
-    const known = after.causes.every(
-      ({ stage, reason: code }) => stage === 'prerequisite' || had.has(code) || code === 'HintedForOtherZone',
-    );
+    const known = after.causes.every(({ stage, reason: code }) => stage === 'prerequisite' || had.has(code));
     const isEffective = failing(after) < failing(before) || (keepsMore && (after.effective.effective || known));
     if (!isEffective) return 'useless';
     for (const other of others) {

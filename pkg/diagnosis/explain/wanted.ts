@@ -63,13 +63,7 @@ export const wantedReport = (facts: Facts) => {
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
-const LOCAL_REASONS: ReadonlySet<string> = new Set([
-  'ProxyOfAnotherNode',
-  'InternalTrafficPolicyLocal',
-  'NoLocalEndpoints',
-  'NoEndpoints',
-  'NotProxied',
-]);
+const LOCAL_REASONS = /^(?:ProxyOfAnotherNode|InternalTrafficPolicyLocal|NoLocalEndpoints|NoEndpoints|NotProxied)$/;
 
 /** The policy, and before it what the policy breaks. */
 const localCauses = ({ name, routes }: Facts): Cause[] => {
@@ -78,9 +72,8 @@ const localCauses = ({ name, routes }: Facts): Cause[] => {
   const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
   const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
   const fails = `${policy} and no ready endpoint on ${listed(failing.map(nameOf))}: connections from there fail.${tainted}`;
-  const blind = routes.filter(({ reason }) => !LOCAL_REASONS.has(reason));
-  const who =
-    blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap((route) => route.nodes.map(nameOf)))}`;
+  const blind = routes.filter(({ reason }) => !LOCAL_REASONS.test(reason));
+  const who = blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap(({ nodes }) => nodes.map(nameOf)))}`;
   const ignored = cause('used', 'PolicyIgnored', `${policy}, which no data plane ${who} is known to read.`);
   if (routes.length > 0 && blind.length === routes.length) return [ignored];
   return [

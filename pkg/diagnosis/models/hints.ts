@@ -140,11 +140,8 @@ export const hintsReport = (snapshot: ClusterSnapshot, options: HintsOptions, se
   const version = controlPlaneVersion(snapshot, options.version);
   const settings = { ...options, version, shares: zoneShares(itemsOf(snapshot.nodes)) };
   const slices = slicesByService(itemsOf(snapshot.slices));
-  return {
-    services: services.flatMap((service) =>
-      finalHints(service, slices.get(keyOfService(service)) ?? [], settings).map((own) => reportOf(service, own)),
-    ),
-  };
+  const hintsOf = (service: Service) => finalHints(service, slices.get(keyOfService(service)) ?? [], settings);
+  return { services: services.flatMap((service) => hintsOf(service).map((own) => reportOf(service, own))) };
 };
 
 export type HintsReport = ReturnType<typeof hintsReport>;

@@ -113,9 +113,7 @@ export const changeReplicas = (whatIf: WhatIf) => {
   return {
     changes: Object.fromEntries(changes),
     slices: slices.map(withoutHints).map((slice, index) => {
-      const kept = (slice.endpoints ?? []).filter(
-        (endpoint) => !isEndpointReady(endpoint) || !gone.has(endpoint.addresses[0] ?? ''),
-      );
+      const kept = (slice.endpoints ?? []).filter((own) => !isEndpointReady(own) || !gone.has(own.addresses[0] ?? ''));
       return { ...slice, endpoints: slices[index] === host ? [...kept, ...added] : kept };
     }),
   };

@@ -16,10 +16,7 @@ const REGISTRY_NAME =
   /^(?!.*config).*(?:eureka|nacos|polaris|consul[._-]?(?:http[._-]?)?(?:addr|host|url)|zookeeper[._-]connect[._-]string|micro[._-]registry|orleans[._-]cluster|^defaultZone$)/i;
 const REGISTRY_VALUE = /\bnacos\S*:8848\b|\b(?:nacos|zookeeper|polaris|consul):\/\/|eureka\.client|nacos\.discovery/;
 
-interface Text {
-  readonly name: string;
-  readonly value: string;
-}
+type Text = Readonly<{ name: string; value: string }>;
 
 /** Hosts that may be Services. */
 const hostsIn = (texts: readonly Text[]) =>

@@ -84,10 +84,7 @@ type Flow = ReturnType<typeof flowOf>;
 export type Outcome = Flow['outcome'];
 
 /** What counts as overload: more than this fraction of its fair share, or of its capacity where that is known. */
-export interface Limit {
-  readonly of: 'fair share' | 'capacity';
-  readonly most: number;
-}
+export type Limit = Readonly<{ of: 'fair share' | 'capacity'; most: number }>;
 
 const ROUNDING = 1e-9;
 /** A whole percentage that never claims all or nothing where it is not quite so. */
@@ -184,10 +181,7 @@ export const judge = (input: JudgeInput): Verdict => {
     : verdict('KeepsMost', `${keeps(outcome)}, and ${rest}.`);
 };
 
-export interface Candidate {
-  readonly mode: ModeName;
-  readonly outcome: Outcome;
-}
+export type Candidate = Readonly<{ mode: ModeName; outcome: Outcome }>;
 
 /** Less than this fraction of the worst is no reason for a less simple mode. */
 const NOTICEABLE = 0.01;

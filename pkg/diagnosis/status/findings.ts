@@ -78,36 +78,28 @@ const leaderFindings = ({ component, replicas }: ComponentStatus, { namespace, l
   const title = `Lease ${lease.namespace}/${lease.name}`;
   const age = lease.ageSeconds ?? 0;
   const dropped = component === COMMANDS.flowController && age >= DEAD_MANS_SWITCH_SECONDS;
+  const drops = `${title} was renewed ${age} seconds ago; after ${DEAD_MANS_SWITCH_SECONDS} seconds plans are dropped.`;
   return [
     ...when(lease.state === 'Released', 'NoLeader', `${title} has no holder.`),
     ...when(lease.state === 'Stale', 'LeaseStale', `${title}: ${lease.holder} last renewed it ${age} seconds ago.`),
-    ...when(
-      lease.state === 'Stale' && dropped,
-      'HintsNotCarried',
-      `${title} was renewed ${age} seconds ago; after ${DEAD_MANS_SWITCH_SECONDS} seconds plans are dropped.`,
-    ),
+    ...when(lease.state === 'Stale' && dropped, 'HintsNotCarried', drops),
   ];
 };
 
 const installationFindings = (installation: InstallationStatus, evidence: StatusEvidence): StatusFinding[] => {
   const { namespace, release, components, leases } = installation;
-  const versions = components.map(({ component, version, image }) => ({ component, version: version || image }));
+  const versions = components.map(({ version, image }) => version || image);
+  const named = components.map(({ component }, at) => `${component} ${versions[at]}`);
+  const differ = new Set(versions).size > 1;
   return [
     ...components.flatMap((component) => componentFindings(component, namespace, evidence)),
     ...(isUnseen(evidence, 'leases') ? [] : components.flatMap((component) => leaderFindings(component, installation))),
     // gardenlet judges the extension by its heartbeat; Leases of others are theirs.
-    ...leases.flatMap(({ purpose, state, name, ageSeconds }) =>
-      when(
-        purpose === 'heartbeat' && state === 'Stale',
-        'LeaseStale',
-        `Lease ${namespace}/${name}: the last heartbeat is ${ageSeconds} seconds old.`,
-      ),
-    ),
-    ...when(
-      new Set(versions.map(({ version }) => version)).size > 1,
-      'VersionsDiffer',
-      `Release ${namespace}/${release}: ${versions.map(({ component, version }) => `${component} ${version}`).join(', ')}.`,
-    ),
+    ...leases.flatMap(({ purpose, state, name, ageSeconds }) => {
+      const age = `Lease ${namespace}/${name}: the last heartbeat is ${ageSeconds} seconds old.`;
+      return when(purpose === 'heartbeat' && state === 'Stale', 'LeaseStale', age);
+    }),
+    ...when(differ, 'VersionsDiffer', `Release ${namespace}/${release}: ${named.join(', ')}.`),
   ];
 };
 
@@ -117,13 +109,10 @@ const daysText = (days: number): string =>
 const webhookFindings = ({ configuration, authority, readyEndpoints, service }: WebhookStatus): StatusFinding[] => {
   const title = `MutatingWebhookConfiguration ${configuration}`;
   const { daysLeft = WARN_DAYS, notAfter = '' } = authority ?? {};
+  const none = `Service ${service?.namespace}/${service?.name} behind ${title} has no ready endpoint.`;
   const ends = `The authority in ${title} ${daysText(daysLeft)} (${notAfter}).`;
   return [
-    ...when(
-      readyEndpoints === 0,
-      'NoReadyWebhook',
-      `Service ${service?.namespace}/${service?.name} behind ${title} has no ready endpoint.`,
-    ),
+    ...when(readyEndpoints === 0, 'NoReadyWebhook', none),
     ...when(authority === null, 'AuthorityMissing', `${title}: an entry has no certificate in its caBundle.`),
     ...when(daysLeft < WARN_DAYS, 'AuthorityExpiring', ends),
   ];
@@ -161,22 +150,16 @@ export const statusFindings = (
   services: Ineffective | null,
   evidence: StatusEvidence,
 ): StatusFinding[] => {
-  const causes = (services?.causes ?? []).map(({ reason, services: count }) => `${reason} ${count}`).join(', ');
+  const { ineffective = 0, count = 0, causes = [] } = services ?? {};
+  const list = causes.map(({ reason, services: own }) => `${reason} ${own}`);
   return [
     ...admissionFindings(installations, evidence),
     ...installations.flatMap((installation) => installationFindings(installation, evidence)),
     ...[...installations.flatMap(({ webhooks }) => webhooks), ...strays].flatMap(webhookFindings),
-    ...strays.flatMap(({ configuration, service }) =>
-      when(
-        true,
-        'RegistrationWithoutInstallation',
-        `MutatingWebhookConfiguration ${configuration}: ${service === null ? 'a URL' : `Service ${service.namespace}/${service.name}`}.`,
-      ),
-    ),
-    ...when(
-      services !== null && services.ineffective > 0,
-      'ServicesIneffective',
-      `${services?.ineffective} of ${services?.count}: ${causes}.`,
-    ),
+    ...strays.flatMap(({ configuration, service }) => {
+      const by = service === null ? 'a URL' : `Service ${service.namespace}/${service.name}`;
+      return when(true, 'RegistrationWithoutInstallation', `MutatingWebhookConfiguration ${configuration}: ${by}.`);
+    }),
+    ...when(ineffective > 0, 'ServicesIneffective', `${ineffective} of ${count}: ${list.join(', ')}.`),
   ];
 };

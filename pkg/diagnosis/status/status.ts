@@ -99,11 +99,10 @@ export const probedNamespace = (options: Pick<StatusEvidence, 'snapshot' | 'name
     ...namespaces.map((namespace) => [nameOf(namespace), namespace.metadata?.labels ?? {}] as const),
   ]);
   const own = new Set(services.filter(isManaged).map((service) => serviceRefOf(service).namespace));
-  const served = [...labelsOf].filter(([name, labels]) =>
-    webhooks.some(({ namespaceSelector }) =>
-      matchesSelector(namespaceSelector, { ...labels, [LABEL_NAMESPACE_NAME]: name }),
-    ),
-  );
+  const served = [...labelsOf].filter(([name, labels]) => {
+    const own = { ...labels, [LABEL_NAMESPACE_NAME]: name };
+    return webhooks.some(({ namespaceSelector }) => matchesSelector(namespaceSelector, own));
+  });
   const [first] = served.sort(([a], [b]) => Number(own.has(b)) - Number(own.has(a)) || byText(a, b));
   return first?.[0] ?? '';
 };

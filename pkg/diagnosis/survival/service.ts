@@ -39,10 +39,7 @@ export interface SurvivalOptions extends ExplainOptions {
 }
 
 /** What one connection chooses among: ready endpoints of one family and port. */
-interface Path {
-  readonly label: string;
-  readonly endpoints: readonly { readonly address: string; readonly zone: string }[];
-}
+type Path = Readonly<{ label: string; endpoints: readonly Readonly<{ address: string; zone: string }>[] }>;
 
 /** A headless Service has no ports that proxies look at: all its addresses are in DNS. */
 const pathsOf = ({ service, slices, families }: Facts): Path[] => {

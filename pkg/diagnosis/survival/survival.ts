@@ -2,7 +2,7 @@
 import { byText, sumBy, sumOf, tally } from '../../apis/values.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { gatherFacts } from '../explain/facts.ts';
+import { factsOf } from '../explain/facts.ts';
 import { type SnapshotIndex, indexSnapshot } from '../explain/snapshot-index.ts';
 import { sortedServices } from '../models/lookup.ts';
 import { hintFor } from '../models/what-if.ts';
@@ -39,10 +39,7 @@ const sumUp = (services: readonly ServiceSurvival[], index: SnapshotIndex, zones
     clientsBy: weights === undefined ? 'nodes' : 'cpu',
     replicas: sumBy(services, ({ replicas }) => sumOf(Object.values(replicas))),
     /** Ready ones in the zones, of all; as are Nodes. */
-    endpoints: {
-      count: sumBy(services, ({ endpoints }) => endpoints.count),
-      of: sumBy(services, ({ endpoints }) => endpoints.of),
-    },
+    endpoints: { count: sumBy(services, (own) => own.endpoints.count), of: sumBy(services, (own) => own.endpoints.of) },
     nodes: { count: readyNodes.filter((node) => zones.includes(zoneOfNode(node))).length, of: readyNodes.length },
   } as const;
 };
@@ -54,7 +51,7 @@ export const survival = (snapshot: ClusterSnapshot, options: SurvivalOptions) =>
   const flows = Map.groupBy(options.measured?.flows ?? [], ({ service }) => service);
   const services = sortedServices(snapshot, namespace)
     .filter(selects)
-    .map((service) => survivalOf(gatherFacts(snapshot, service, options, index), options, flows))
+    .map((service) => survivalOf(factsOf(snapshot, service, options, index), options, flows))
     .sort((a, b) => worstFirst(a, b) || byText(a.namespace, b.namespace) || byText(a.name, b.name));
   const sum = sumUp(services, index, zones);
   return {

@@ -38,16 +38,11 @@ const table = <Row>(attributes: Markup, columns: readonly Column<Row>[], rows: r
     <tbody role="rowgroup">${rows}</tbody>
   </table>`;
 
-const VERDICTS = {
-  Effective: 'effective',
-  Assumed: 'assumed',
-  Unknown: 'unknown',
-  Ineffective: 'ineffective',
-  NotWanted: 'not wanted',
-} as const;
+const VERDICTS = ['Effective', 'Assumed', 'Unknown', 'Ineffective', 'NotWanted'];
+const verdictText = (verdict: string): string => (verdict === 'NotWanted' ? 'not wanted' : verdict.toLowerCase());
 
 const serviceContent = ({ namespace, name, verdict }: ServiceAudit): Markup =>
-  markup`<strong>${name}</strong><small>${namespace}</small><span class="badge ${verdict}">${VERDICTS[verdict]}</span>`;
+  markup`<strong>${name}</strong><small>${namespace}</small><span class="badge ${verdict}">${verdictText(verdict)}</span>`;
 
 const wantedContent = ({ wanted }: ServiceAudit): string => WANTED_TEXT[wanted.source];
 
@@ -136,7 +131,7 @@ const toolbar = ({ causes }: AuditReport): Markup =>
     /></label>
     <label for="verdict"
       >Verdict<select id="verdict">
-        ${option('', 'all')}${Object.entries(VERDICTS).map(([value, text]) => option(value, text))}
+        ${option('', 'all')}${VERDICTS.map((verdict) => option(verdict, verdictText(verdict)))}
       </select></label
     >
     <label for="cause"

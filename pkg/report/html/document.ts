@@ -43,14 +43,8 @@ export const sentence = (text: string): Markup =>
 
 export const NOTHING: Markup = new Markup('');
 
-interface Page {
-  readonly title: string;
-  /** Text of a style sheet; of this project, never of objects. */
-  readonly style: string;
-  /** Text of a script; of this project, never of objects. */
-  readonly script: string;
-  readonly body: Markup;
-}
+/** Style sheet and script are texts of this project, never of objects. */
+type Page = Readonly<Record<'title' | 'style' | 'script', string>> & { readonly body: Markup };
 
 /** `2026-11-23 04:05 UTC`. */
 export const minuteOf = (now: number): string => `${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
@@ -62,14 +56,7 @@ const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(
 
 /** The policy names style and script by their digests, so that markup which slipped in could neither run nor load anything. */
 export const renderPage = ({ title, style, script, body }: Page): string => {
-  const policy = [
-    "default-src 'none'",
-    `style-src ${hashOf(style)}`,
-    `script-src ${hashOf(script)}`,
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; ');
+  const policy = `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src data:; base-uri 'none'; form-action 'none'`;
   const page = markup`<!doctype html>
 <html lang="en">
 <head>
