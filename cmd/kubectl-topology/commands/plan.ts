@@ -31,7 +31,7 @@ const FLAGS = {
 
 /** `of`: what the utilization of an endpoint is a share of. */
 const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanReport, of: string): string => {
-  const hintedFor = (zones: readonly string[]): string => (plan.spread ? '(all: spread)' : zones.join(','));
+  const hintedFor = (all: readonly string[]): string => (plan.spread ? '(all: spread)' : all.join(','));
   const endpoints = renderTable(
     ['ADDRESS', 'ZONE', 'HINTED FOR'],
     plan.endpoints.map(({ address, zone, forZones }) => [address, zone || '-', hintedFor(forZones)]),

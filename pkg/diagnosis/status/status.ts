@@ -100,8 +100,8 @@ export const probedNamespace = (options: Pick<StatusEvidence, 'snapshot' | 'name
   ]);
   const own = new Set(services.filter(isManaged).map((service) => serviceRefOf(service).namespace));
   const served = [...labelsOf].filter(([name, labels]) => {
-    const own = { ...labels, [LABEL_NAMESPACE_NAME]: name };
-    return webhooks.some(({ namespaceSelector }) => matchesSelector(namespaceSelector, own));
+    const marked = { ...labels, [LABEL_NAMESPACE_NAME]: name };
+    return webhooks.some(({ namespaceSelector }) => matchesSelector(namespaceSelector, marked));
   });
   const [first] = served.sort(([a], [b]) => Number(own.has(b)) - Number(own.has(a)) || byText(a, b));
   return first?.[0] ?? '';
