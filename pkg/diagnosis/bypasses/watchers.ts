@@ -8,7 +8,9 @@ import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsO
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
-  /ingress-nginx|nginx-(?:ingress|gateway-fabric)|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|appscode\/(?:voyager|haproxy)|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|\bgloo\b|pomerium|emissary|http-add-on-interceptor/;
+  /ingress-nginx|nginx-(?:(?:plus-)?ingress|gateway-fabric)|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|appscode\/(?:voyager|haproxy)|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|cntr-ingress-svcs|agentgateway|inference-(?:scheduler|extension)|\bgloo\b|pomerium|emissary|http-add-on-interceptor/;
+/** Istio's gateways: nothing beside the proxy, whose image injection may fill in. */
+const GATEWAY = /istio\/proxyv2|^auto$/;
 /** Other proxies, and what programs load balancers outside (NetScaler, Avi), by their images. */
 const PROXIES =
   /(?<!cilium-)\b(?:netscaler-k8s|citrix-k8s|ako|envoy|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
@@ -78,7 +80,8 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     const wide = own.filter(({ within }) => within === '');
     const may = wide.find(({ everything }) => !everything) ?? wide[0];
     /** Its routes name the Services that it sends to. */
-    const routed = runner.images.some((image) => BY_ROUTES.test(image));
+    const isGateway = runner.images.length > 0 && runner.images.every((image) => GATEWAY.test(image));
+    const routed = isGateway || runner.images.some((image) => BY_ROUTES.test(image));
     const proxy = runner.images.find((image) => PROXIES.test(image));
     const door = entrances.find((each) => selects(each, runner));
     const entrance = door ? `${door.spec?.type} Service ${keyOfService(door)}` : proxy && `image ${proxy}`;

@@ -183,12 +183,10 @@ describe('workloads that may go around the proxies', () => {
       ['clusterRoles'],
     ],
     ['nothing where nothing does', [edge()], { clusterRoles: unknown('x') }, []],
-    [
-      'Ingresses where what routes by them runs',
-      [edge('traefik:v3.5'), LB],
-      { ingresses: unknown('x') },
-      ['ingresses'],
-    ],
+    ...['traefik:v3.5', 'nginx-ic/nginx-plus-ingress:3.4.0', 'istio/proxyv2:1.27.1'].map(
+      (image) =>
+        [`Ingresses where ${image} routes by them`, [edge(image)], { ingresses: unknown('x') }, ['ingresses']] as const,
+    ),
   ];
   for (const [name, objects, missing, expected] of unseen) {
     it(`misses ${name}`, () => {
