@@ -51,9 +51,8 @@ const messageOf = (error: Error): string => {
 /** Says what went wrong inside the program, for a bug report, and that the question was not answered. */
 export const reportCrash = (world: Io, error: unknown): number => {
   const { err } = throughScreen(world);
-  err.write(
-    `error: kubectl topology failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  );
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  err.write(`error: kubectl topology failed: ${text}\n`);
   return EXIT_USAGE;
 };
 

@@ -19,11 +19,7 @@ export const CLUSTER_FLAGS = {
 
 /** Where objects come from. `everywhere`: all namespaces are looked at unless one is named. */
 export const inputFlags = (everywhere = false) => ({
-  filename: flag(
-    '-f, --filename <file|dir|->',
-    'objects from YAML, JSON or a snapshot instead of a cluster; may be repeated',
-    collect,
-  ),
+  filename: flag('-f, --filename <file|dir|->', 'YAML, JSON or a snapshot, not a cluster; may be repeated', collect),
   ...CLUSTER_FLAGS,
   namespace: flag('-n, --namespace <namespace>', `namespace; default: ${everywhere ? 'all' : 'that of the context'}`),
   allNamespaces: switchFlag('-A, --all-namespaces', `all namespaces${everywhere ? ', which is the default' : ''}`),
@@ -62,11 +58,7 @@ const gatesFlag = (text: string, previous: FeatureGates = {}): FeatureGates => {
 
 /** `of`: whose version and gates they are. */
 export const versionFlags = (of = 'the control plane and of every proxy') => ({
-  kubernetesVersion: flag(
-    '--kubernetes-version <version>',
-    `version of ${of}; default: as found in the objects or the cluster`,
-    versionFlag,
-  ),
+  kubernetesVersion: flag('--kubernetes-version <version>', `version of ${of}; default: as found`, versionFlag),
   featureGates: flag('--feature-gates <gate=bool,...>', `gates of ${of} that differ from its defaults`, gatesFlag),
 });
 

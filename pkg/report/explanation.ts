@@ -89,9 +89,7 @@ const pastText = (past: MeasuredPast | undefined): string => {
 
 /** What all clients that are seen go through in place of the cluster IP. */
 const wayOf = ({ scope: { around } }: Explanation) =>
-  around.find(
-    ({ client, all, possible, byHints }) => client !== 'headless' && all === true && !possible && byHints !== true,
-  );
+  around.find((own) => own.client !== 'headless' && own.all === true && !own.possible && own.byHints !== true);
 
 /** Who else goes around the cluster IP, or may, and what was measured of it. */
 const aroundTexts = (report: Explanation): string[] => {

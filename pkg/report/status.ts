@@ -185,12 +185,8 @@ const evacuationsText = ({ evacuations }: StatusReport, screen: Screen): string 
 export const renderStatus = (report: StatusReport, style: Style): string => {
   const screen = screenFor(style);
   const findings = report.findings.map((each) => findingText(each, screen)).join('');
-  const admission = [
-    routersText(report, ' '.repeat(12), screen),
-    admissionText(report, screen),
-    servicesText(report, screen),
-    evacuationsText(report, screen),
-  ].join('');
+  const parts = [admissionText, servicesText, evacuationsText].map((textOf) => textOf(report, screen));
+  const admission = [routersText(report, ' '.repeat(12), screen), ...parts].join('');
   const installed = report.verdict !== 'NotInstalled';
   return [
     verdictText(report, screen),

@@ -13,6 +13,8 @@ import { collect } from '../../shared/flags.ts';
 import { versionFlag } from '../flags.ts';
 import { CILIUM_FLAG } from '../model-flags.ts';
 
+const LIMITS = [...SEVERITIES, 'none'] as const;
+
 export const check = topologyCommand({
   name: 'check',
   summary: 'Rendered manifests without a cluster: what Services ask for, and whether their Pods are spread for it',
@@ -25,18 +27,9 @@ export const check = topologyCommand({
   flags: {
     filename: flag('-f, --filename <file|dir|->', 'rendered manifests, YAML or JSON; may be repeated', collect),
     ...FINDINGS_OUTPUT_FLAG,
-    kubernetesVersion: flag(
-      '--kubernetes-version <version>',
-      'version of the target cluster; default: the newest known',
-      versionFlag,
-    ),
+    kubernetesVersion: flag('--kubernetes-version <version>', 'target version; default: the newest known', versionFlag),
     ...CILIUM_FLAG,
-    failOn: choiceFlag(
-      '--fail-on <severity>',
-      'exit code 1 on findings of this severity and worse',
-      [...SEVERITIES, 'none'],
-      'error',
-    ),
+    failOn: choiceFlag('--fail-on <severity>', 'exit code 1 on findings of this severity and worse', LIMITS, 'error'),
   },
   async run(io, { filename: paths, output, kubernetesVersion: version, ciliumVersion, failOn }) {
     if (paths === undefined) throw new UsageError('check reads manifests: name them with -f, or - for standard input');

@@ -59,9 +59,7 @@ export const evacuations = topologyCommand({
     return withClient(flags, async (client) => {
       const all = await listEvacuations(client, io.signal);
       if (all === undefined) return saysNotInstalled(io);
-      const chosen = all.filter(
-        ({ metadata, spec }) => zone === undefined || spec.zone === zone || metadata.name === zone,
-      );
+      const chosen = all.filter((own) => zone === undefined || [own.spec.zone, own.metadata.name].includes(zone));
       if (zone !== undefined && chosen.length === 0) throw new UsageError(`no evacuation of ${zone}`);
       const zones = [...new Set(chosen.map(({ spec }) => spec.zone))];
       const seen = flags.measured === true && zones.length > 0 ? await arriving(zones) : '';

@@ -101,9 +101,8 @@ export const plan = topologyCommand({
     if (strangers.length > 0) io.err.write(`warning: no Node and no endpoint is in ${strangers.join(', ')}\n`);
     const { planReport } = await import('../../../pkg/diagnosis/models/plan.ts');
     const report = planReport(service, slices, options);
-    await print(io, flags.output, report, () =>
-      renderPlan(report, 'weights' in options ? 'an even share' : 'its capacity'),
-    );
+    const of = 'weights' in options ? 'an even share' : 'its capacity';
+    await print(io, flags.output, report, () => renderPlan(report, of));
     return 0;
   },
 });

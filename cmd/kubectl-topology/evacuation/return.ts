@@ -25,8 +25,7 @@ const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => 
 
 const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
   const { left, errors } = await withProgress(io, (show) => {
-    const onDone = (done: number, all: number): void =>
-      show(`returning directly: ${done} of ${countText(all, 'slice')}`);
+    const onDone = (done: number, all: number) => show(`returning directly: ${done} of ${countText(all, 'slice')}`);
     return returnSlices({ client, zone, fieldManager: 'kubectl-topology', onDone }, io.signal);
   });
   if (left === 0) {

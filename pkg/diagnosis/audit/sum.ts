@@ -44,15 +44,13 @@ const unplaced = ({ inZoneShare, crossZoneShare, weight }: ServiceAudit): number
 
 export const auditSum = (services: readonly ServiceAudit[], nodes: number, clientsBy: 'cpu' | 'nodes') => {
   const predicted = services.filter(({ crossZoneShare }) => crossZoneShare !== null);
+  const verdicts = services.map(({ verdict }) => verdict);
   const bypassing = services.flatMap(({ bypasses }) => bypasses);
   const promised = predicted.filter(({ saving }) => saving !== null);
   const crossZoneShare = predicted.length === 0 ? null : Math.min(1, crossingOf(predicted));
   return {
     services: services.length,
-    verdicts: tally(
-      ['Effective', 'Assumed', 'Unknown', 'NotWanted', 'Ineffective'],
-      services.map(({ verdict }) => verdict),
-    ),
+    verdicts: tally(['Effective', 'Assumed', 'Unknown', 'NotWanted', 'Ineffective'], verdicts),
     /** Of the effective ones (if the router is as assumed): those whose cluster IP a client is known to go around. */
     effectiveInPart: services.filter(isEffectiveInPart).length,
     /** How clients are taken to be spread, as in `simulate`: by the CPU of the Nodes, or alike on every Node where that is not known. */

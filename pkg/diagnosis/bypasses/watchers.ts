@@ -50,8 +50,7 @@ export const endpointRights = ({ clusterRoles, clusterRoleBindings }: Roles) => 
     /** Of ServiceAccounts that may, whatever they name; a star: all namespaces. */
     namespaces: [...new Set(rights.flatMap((own) => (own.ifNamed ? [] : own.account.split('/').slice(0, 1))))],
     /** Bindings name an account, all of its namespace, or all. */
-    of: (account: Account) =>
-      [accountOf(account), `${account.namespace}/*`, '*/*'].flatMap((name) => byAccount.get(name) ?? []),
+    of: (own: Account) => [accountOf(own), `${own.namespace}/*`, '*/*'].flatMap((name) => byAccount.get(name) ?? []),
   };
 };
 

@@ -155,11 +155,8 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     return say(`${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`, PINNED_REMEDY);
   const constraint = zoneConstraint(workload);
   const { maxSkew = 1, whenUnsatisfiable, byRevision = false } = constraint ?? {};
-  if (constraint?.selectsOwn === false)
-    return say(
-      `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`,
-      remedyOf('SpreadSelectsNothing'),
-    );
+  const none = `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
+  if (constraint?.selectsOwn === false) return say(none, remedyOf('SpreadSelectsNothing'));
   const few = `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
   const counts = ({ podLabels }: Workload) => matchesSelector(constraint?.selector ?? {}, podLabels);
   const alone = `${who} has one replica, and its constraint counts no Pod of the other workloads.`;

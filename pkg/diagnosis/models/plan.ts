@@ -21,17 +21,10 @@ export const planReport = (service: Service, slices: readonly EndpointSlice[], w
     planHints({ ...load, endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity })) });
   const plan = 'weights' in wanted ? planProportional({ ...wanted, endpoints }) : byLoad(wanted);
   const zoneOf = (address: string): string => ready.find((own) => own.address === address)?.zone ?? '';
-  const { zones, inZoneShare, maxUtilization, bounds } = plan;
-  return {
-    plan: {
-      spread: plan.spread,
-      endpoints: plan.endpoints.map(({ name: address, forZones }) => ({ address, zone: zoneOf(address), forZones })),
-    },
-    zones,
-    inZoneShare,
-    maxUtilization,
-    bounds: { lp: bounds.lp, integrality: bounds.integrality },
-  };
+  const hinted = plan.endpoints.map(({ name: address, forZones }) => ({ address, zone: zoneOf(address), forZones }));
+  const { spread, zones, inZoneShare, maxUtilization, bounds } = plan;
+  const { lp, integrality } = bounds;
+  return { plan: { spread, endpoints: hinted }, zones, inZoneShare, maxUtilization, bounds: { lp, integrality } };
 };
 
 export type PlanReport = ReturnType<typeof planReport>;

@@ -162,15 +162,15 @@ export const servicesTable = (report: AuditReport): Markup => {
 
 const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => {
   if (monthlyCost === undefined || prices === undefined) return [];
+  const { current, saving } = monthlyCost;
   const money = (amount: number): string => moneyText(amount, prices.currency);
-  return [
+  const what =
     prices.basis === 'Measured'
-      ? card(money(monthlyCost.current), 'a month is the cost of crossing zones for these Services, by measured bytes')
-      : card(money(monthlyCost.current), 'a month is the estimated cost of crossing zones at the assumed volume'),
-    card(
-      monthlyCost.saving === null ? '–' : money(monthlyCost.saving.routing),
-      'a month is the estimated saving with routing by zone',
-    ),
+      ? 'the cost of crossing zones for these Services, by measured bytes'
+      : 'the estimated cost of crossing zones at the assumed volume';
+  return [
+    card(money(current), `a month is ${what}`),
+    card(saving === null ? '–' : money(saving.routing), 'a month is the estimated saving with routing by zone'),
   ];
 };
 
