@@ -19,7 +19,7 @@ export const CLUSTER_FLAGS = {
 
 /** Where objects come from. `everywhere`: all namespaces are looked at unless one is named. */
 export const inputFlags = (everywhere = false) => ({
-  filename: flag('-f, --filename <file|dir|->', 'YAML, JSON or a snapshot, not a cluster; may be repeated', collect),
+  filename: flag('-f, --filename <file|dir|->', 'files in place of a cluster (YAML, JSON); may be repeated', collect),
   ...CLUSTER_FLAGS,
   namespace: flag('-n, --namespace <namespace>', `namespace; default: ${everywhere ? 'all' : 'that of the context'}`),
   allNamespaces: switchFlag('-A, --all-namespaces', `all namespaces${everywhere ? ', which is the default' : ''}`),
