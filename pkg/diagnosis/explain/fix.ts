@@ -29,7 +29,7 @@ import {
 } from './fix-spread.ts';
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
-import { hasUnknown, isOfAks } from './used.ts';
+import { hasUnknown, ownedRemedy } from './used.ts';
 import { elsewhere, sourceClusters } from './wanted.ts';
 
 /** Who writes them, and when they did. */
@@ -131,8 +131,6 @@ const CILIUM_TOPOLOGY_ON = [
 /** Where another one installs Cilium: where its values are set there (kubernetes/kops#12918, docs.rke2.io/helm). */
 const installerOf = ({ labels, release: helm }: Facts['index']['bypasses']['daemonSets'][number]) => {
   const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
-  if (labels['resources.gardener.cloud/managed-by'] !== undefined)
-    return '# Gardener writes cilium-config back: its extension networking-cilium switches it on (gardener-extension-networking-cilium#185), in a newer release where this one does not';
   if (release !== undefined)
     return `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}, then restart the agents`;
   if (set !== undefined)
@@ -148,7 +146,7 @@ const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
   const agent = bypasses.daemonSets.find(({ name }) => name === 'cilium');
   const { release: helm = 'cilium' } = agent ?? {};
   const owned = agent && installerOf(agent);
-  if (isOfAks(bypasses)) return [];
+  if (ownedRemedy(bypasses) !== undefined) return [];
   if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
     return [
       '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting; where you did:',

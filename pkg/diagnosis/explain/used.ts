@@ -91,15 +91,21 @@ export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]
 export const hasUnknown = ({ nodes, index: { routers } }: Facts): boolean =>
   nodes.some((node) => routers.of(node).router === 'unknown');
 
-/** By the registry of its image. */
-export const isOfAks = ({ daemonSets }: Facts['index']['bypasses']): boolean =>
-  daemonSets.some(
-    ({ name, containers }) => name === 'cilium' && containers.some(({ image }) => image.startsWith('mcr.microsoft')),
-  );
-
 /** MicrosoftDocs/azure-docs#116644; learn.microsoft.com "Azure CNI Powered by Cilium", limitations */
 const AKS_REMEDY =
   'Nothing to set: AKS manages the configuration of its Cilium, which has no value for this, and writes cilium-config back. Zones count with the network dataplane azure (kube-proxy), or with a Cilium of your own (`--network-plugin none`) that has `loadBalancer.serviceTopology=true`.';
+
+/** gardener/gardener-extension-networking-cilium#185, pkg/apis/cilium/v1alpha1/types_network.go */
+const GARDENER_REMEDY =
+  "Update Gardener's extension networking-cilium to 1.25.0 or newer: it then sets this in every Shoot. It writes cilium-config back, and NetworkConfig (`spec.networking.providerConfig` of the Shoot) has no field for it.";
+
+/** Where a provider runs Cilium, and another change is reverted: of AKS by the registry of its image, of Gardener by labels. */
+export const ownedRemedy = ({ daemonSets, labels }: Facts['index']['bypasses']): string | undefined => {
+  const agent = daemonSets.find(({ name }) => name === 'cilium');
+  if (agent?.containers.some(({ image }) => image.startsWith('mcr.microsoft'))) return AKS_REMEDY;
+  const isShoot = /(?:worker|resources)\.gardener\./.test([...labels, ...Object.keys(agent?.labels ?? {})].join(' '));
+  return isShoot && agent?.release === undefined ? GARDENER_REMEDY : undefined;
+};
 
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */
 export const usedCauses = (facts: Facts): Cause[] => {
@@ -113,9 +119,8 @@ export const usedCauses = (facts: Facts): Cause[] => {
     const update = isOfRelease ? updateOf(facts, nodes, reason) : undefined;
     const plane = PLANES.find(({ name }) => nodes.some((node) => facts.index.routers.of(node).router === name));
     const instead = plane?.instead && `${remedyOf(reason)} ${plane.instead}`;
-    const owned =
-      reason === 'CiliumServiceTopologyOff' && isOfAks(facts.index.bypasses) ? AKS_REMEDY : (update ?? instead);
-    const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : owned;
+    const owned = reason === 'CiliumServiceTopologyOff' ? ownedRemedy(facts.index.bypasses) : undefined;
+    const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : (owned ?? update ?? instead);
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });
 };
