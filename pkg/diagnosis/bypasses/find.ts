@@ -12,7 +12,7 @@ import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
-import { byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
+import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -64,6 +64,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     ofCache: ofCache(services.find(isUpstream), version),
     nodes,
     labels,
+    isHosted: nodes.length > 0 && !labels.some((label) => /control-?plane|role\.kubernetes\.io\/master/.test(label)),
     isGke: labels.some((label) => label.startsWith('cloud.google.com/gke-')),
     sockets: SOCKETS.filter(([, by, unless]) => configured.some((own) => by.test(own) && !unless.test(own))),
   };
@@ -182,7 +183,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
     const isShared = client === 'ingress-nginx' && ways.some((each) => passesProxy(client, each.entry, service, index));
     const kept = isShared ? SHARED : ifKept(client, entry.annotations, service.metadata?.annotations);
-    const own = entry.settings['outside'] === undefined ? kept : OUTSIDE;
+    const plain = client === 'kube-apiserver' && index.isHosted ? HOSTED : kept;
+    const own = entry.settings['outside'] === undefined ? plain : OUTSIDE;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
 

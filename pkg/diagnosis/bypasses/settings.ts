@@ -196,6 +196,13 @@ const OPTED_OUT = {
   keeps: false,
 };
 
+/** kubernetes/kubernetes#79739 (GKE): what runs elsewhere may reach no cluster IP. */
+export const HOSTED: Partial<Client> = {
+  decides:
+    'no Node that is seen runs the API server (as on GKE, EKS and AKS): it goes to an endpoint by itself, or through a proxy that no object shows; its flags are set by who runs it, and the Service has no setting for it',
+  setting: '',
+};
+
 export const OUTSIDE: Partial<Client> = {
   decides:
     'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
