@@ -123,18 +123,19 @@ const limitTexts = ({ causes, name }: Explanation): string[] =>
       : [],
   );
 
-/** The tick stands alone only where nothing is known to go around the cluster IP, and what would show it was read. */
+/** Nothing is known to go around the cluster IP, and what would show it was read. */
+const isAlone = ({ scope: { around, unseen, past, enters } }: Explanation): boolean =>
+  enters === '' && around.length + unseen.length === 0 && (past === undefined || past.settled);
+
 const scopedText = (report: Explanation, alone: string): string => {
-  const { around, unseen, past } = report.scope;
-  const enters = entersText(report);
+  const [{ unseen }, enters] = [report.scope, entersText(report)];
   const limits = [
     ...limitTexts(report),
     ...aroundTexts(report),
     ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),
   ];
-  const isAlone = enters === '' && around.length + unseen.length === 0 && (past === undefined || past.settled);
   const kept = keptText(report);
-  return clean(`${[`${isAlone ? alone : 'through its cluster IP '}${kept}`, ...limits].join('; ')}${enters}`);
+  return clean(`${[`${isAlone(report) ? alone : 'through its cluster IP '}${kept}`, ...limits].join('; ')}${enters}`);
 };
 
 /** What crosses is of connections through the cluster IP: who goes around it is named here as well. */
@@ -274,14 +275,16 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
     ? 'have their traffic as planned'
     : lends(report)
       ? 'follow their hints, which lend endpoints to other zones'
-      : 'keep their traffic';
+      : `keep ${effective.effective && !isAlone(report) ? 'what goes through the cluster IP' : 'their traffic'}`;
   if (report.verdict === 'Unknown') {
     const rest = served === 0 ? '' : `${served} of ${clientZones.length} client zones ${what}; `;
     const of = unserved.length === 0 ? 'endpoints of other clusters' : unserved.join(', ');
     return line(`${certaintyMark('unknown', screen)} ${rest}not known of ${of}`);
   }
   const sure = effective.effective && report.certainty !== 'seen' ? certaintyMark(report.certainty, screen) : undefined;
-  return line(`${sure ?? mark(effective.effective)} ${served} of ${clientZones.length} client zones ${what}${left}`);
+  const isPart = throughLine(report)[1] === '!' && !isKeptAround(report);
+  const sign = isPart ? screen.strong('!') : (sure ?? mark(effective.effective));
+  return line(`${sign} ${served} of ${clientZones.length} client zones ${what}${left}`);
 };
 
 /** Clients to whom all of the above does not apply. */

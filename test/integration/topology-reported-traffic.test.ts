@@ -112,6 +112,21 @@ const ROWS: readonly Row[] = [
     /--set loadBalancer\.serviceTopology=true .*without a release of Helm: a CiliumNodeConfig .*"enable-service-topology":"true"/,
   ],
   [
+    'https://github.com/gardener/gardener-extension-networking-cilium/pull/185',
+    {
+      version: '1.26.4',
+      annotations: HINTS,
+      plane: cilium('1.13.2'),
+      extra: [
+        { apiVersion: 'v1', kind: 'Node', metadata: { name: 'w', labels: { 'worker.gardener.cloud/pool': 'w' } } },
+      ],
+    },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 %/,
+    /networking-cilium to 1\.25\.0 or newer(?!.*(?:helm upgrade|kubespray|EKS Anywhere))/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/41022',
     { spec: CLOSE, endpoints: ['a:a', 'b:b'], plane: cilium('1.18.0', { 'enable-service-topology': 'true' }) },
     'Ineffective',
@@ -1412,6 +1427,19 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [beside('voyager.appscode.com/v1beta1', 'Ingress', { backend: { serviceName: 'web' } })] },
     around('voyager'),
     /it chooses among the endpoints by itself, without zones/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/79739',
+    {
+      extra: [
+        {
+          ...beside('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', {}),
+          webhooks: [{ name: 'v', clientConfig: { service: { namespace: 'shop', name: 'web' } } }],
+        },
+      ],
+    },
+    around('kube-apiserver'),
+    /EFFECTIVE ! 3 of 3 client zones keep what goes through the cluster IP .*or through a proxy that no object shows(?!.*aggregator)/,
   ],
   [
     'https://github.com/zalando/skipper/issues/3785',
