@@ -73,6 +73,9 @@ const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   // haproxytech/helm-charts#352, Kong/charts#1525
   'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
   kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
+  // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481
+  'ingress-nginx': { service: 'controller.service.trafficDistribution (chart from 4.13)' },
+  vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
   // istio/istio#45175
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
   // Its template writes all of `service.spec`.
@@ -141,7 +144,7 @@ type By = (question: Question) => string | undefined;
 
 /**
  * What of its chart's values it is: by name where that was read, else as most charts name it, which is no rule
- * (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415), and how to see it. Empty: no chart is named.
+ * (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415) and none for a component, and how to see it. Empty: no chart is named.
  */
 const chartValue = ({ labels, about, distribution, pointer }: Question): string => {
   const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? '') ?? [];
@@ -151,8 +154,8 @@ const chartValue = ({ labels, about, distribution, pointer }: Question): string 
   if (known !== undefined) return ` (${known}${to})`;
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
-  const part = labels['app.kubernetes.io/component'];
-  return ` (probably ${part === undefined ? '' : `${part}.`}${usual}${to}; see helm show values <repository>/${chart} --version ${version})`;
+  const guess = labels['app.kubernetes.io/component'] === undefined ? `probably ${usual}${to}; ` : '';
+  return ` (${guess}see helm show values <repository>/${chart} --version ${version})`;
 };
 
 /** Gardener's webhook for high availability places its Pods, and what they talk to in their namespace, by zones of that namespace. */

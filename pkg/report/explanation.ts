@@ -304,13 +304,14 @@ const causeText = ({ reason, evidence, remedy, fix = [] }: Cause, screen: Screen
     ...fix.map((command) => `      ${clean(command)}\n`),
   ].join('');
 
-/** A command that mends several causes is printed with the first of them. */
+/** A command that mends several causes is printed with the first of them, and named with the others. */
 const saidOnce = (causes: readonly Cause[]): readonly Cause[] =>
   causes.map((each, at) => {
-    const above = new Set(causes.slice(0, at).flatMap(({ fix = [] }) => fix));
     const { fix = [] } = each;
-    const left = fix.filter((line) => !above.has(line));
-    return left.length === fix.length ? each : { ...each, fix: [...left, '# as above'] };
+    const above = (line: string) => causes.slice(0, at).find((own) => own.fix?.includes(line));
+    const left = fix.filter((line) => above(line) === undefined);
+    const under = fix.flatMap((line) => above(line)?.reason ?? [])[0];
+    return under === undefined ? each : { ...each, fix: [...left, `# see the lines under ${under} above`] };
   });
 
 const causesText = (report: Explanation, screen: Screen): string => {

@@ -318,7 +318,7 @@ describe('kubectl topology explain, on files', () => {
   it('prints a line that helps with several causes once', async () => {
     const { out } = await runTopology(['explain', 'shop/web', '-f', clusterFile('node-without-zone')]);
     expect(out.split('kubectl label node node-new')).to.have.length(2);
-    expect(out).to.match(/Label the Node.*\n {6}# as above\n/);
+    expect(out).to.match(/Label the Node.*\n {6}# see the lines under NodeWithoutZone above\n/);
   });
 
   it('lists every Node with -o wide, and says the same in YAML as in JSON', async () => {

@@ -66,6 +66,12 @@ const BY_SIZE = {
   metadata: { namespace: 'shop', name: 'autoscaler' },
   spec: { template: { spec: { containers: [{ name: 'a', image: 'cpa/cluster-proportional-autoscaler:v1.9.0' }] } } },
 };
+const DESCHEDULER = {
+  ...BY_SIZE,
+  spec: {
+    template: { spec: { containers: [{ name: 'a', image: 'registry.k8s.io/descheduler/descheduler:v0.24.0' }] } },
+  },
+};
 const nodePool = (name: string, values: readonly string[]) => ({
   apiVersion: 'karpenter.sh/v1',
   kind: 'NodePool',
@@ -568,7 +574,47 @@ const ROWS: readonly Row[] = [
     /no share can be predicted \(headless/,
     /clients choose among the addresses that DNS returns, .*trafficDistribution has no effect/,
   ],
+  [
+    'https://github.com/redpanda-data/redpanda/issues/4103',
+    {
+      version: '1.30.8',
+      spec: { clusterIP: 'None', ports: [{ name: 'kafka', port: 9093 }] },
+      extra: [behindWeb({ image: 'docker.redpanda.com/redpandadata/redpanda:v23.2.1' })],
+    },
+    'NotWanted',
+    'Headless',
+    /no share can be predicted \(headless/,
+    /`client\.rack` of consumers, with `enable_rack_awareness` .*`rackAwareness\.enabled: true`/,
+    /broker\.rack|replica\.selector/,
+  ],
+  [
+    'https://github.com/bitnami/charts/issues/14495',
+    {
+      version: '1.31.7',
+      service: HELM,
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 9092 }] },
+      extra: [behindWeb({ image: 'docker.io/bitnami/kafka:3.3.2-debian-11-r0' })],
+    },
+    'Effective',
+    '',
+    /members \(StatefulSet shop\/stores\)/,
+    /`brokerRackAssignment: aws-az` of its chart sets `broker\.rack` to the ID of the zone/,
+  ],
   // The policy of the Service.
+  [
+    'https://github.com/DataDog/helm-charts/issues/2819',
+    {
+      version: '1.34.1',
+      spec: LOCAL,
+      endpoints: ['a', 'b'],
+      extra: [{ ...WAITING, spec: { nodeName: 'node-2', containers: [] } }],
+    },
+    'NotWanted',
+    'NoLocalEndpoints',
+    /those of clients in c fail$/,
+    /Pod web-9 there is not ready\. → See why .* Or remove the policy\. .*"trafficDistribution":"PreferSameNode"/,
+    /tolerates/,
+  ],
   [
     'https://github.com/DataDog/helm-charts/issues/1251',
     { version: '1.26.9', nodes: ['a', 'b'], service: HELM, spec: LOCAL, endpoints: ['a', 'a'] },
@@ -727,7 +773,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'PodsNotSpread',
     /^✗ not wanted: .*67 %/,
-    /Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint .*"trafficDistribution".*"whenUnsatisfiable":"DoNotSchedule"/,
+    /Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint .*"whenUnsatisfiable":"DoNotSchedule".*"trafficDistribution"/,
     /Add a topologySpreadConstraint/,
   ],
   // Hints that lend what is in one zone keep nothing.
@@ -954,7 +1000,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'StickyClients',
     /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
-    /let clients balance over a headless Service/,
+    /let clients balance over all Pods \(gRPC: `round_robin`, which takes a headless Service\)/,
   ],
   [
     'https://github.com/traefik/traefik/issues/10303',
@@ -1211,6 +1257,41 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: 67 %/,
     /CloneSet web makes its Pods, and is not read here/,
     /kubectl (?:scale|patch)/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/descheduler/issues/915',
+    {
+      spec: CLOSE,
+      endpoints: ['b:b', 'b:b', 'c:c'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+      extra: [DESCHEDULER],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /It counts when Pods are placed, .*`includeSoftConstraints: true` .*`evictLocalStoragePods: true`/,
+  ],
+  [
+    'https://github.com/vectordotdev/helm-charts/issues/482',
+    {
+      endpoints: ['a', 'b', 'c'],
+      service: {
+        labels: { ...HELM.labels, 'app.kubernetes.io/component': 'Aggregator', 'helm.sh/chart': 'vector-0.43.0' },
+      },
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    / \(service\.trafficDistribution \(charts from mid-2025 on\): PreferClose\), or/,
+    /Aggregator/,
+  ],
+  [
+    'https://github.com/XenitAB/terraform-modules/pull/540',
+    { version: '1.30.9', endpoints: ['a', 'a', 'a'], pods: {} },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted/,
+    /kubectl patch deployment web .*kubectl annotate service web /,
   ],
   [
     'https://github.com/kubernetes-sigs/descheduler/issues/1138',

@@ -1249,6 +1249,22 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     MEMBERS,
     /Sentinel names the primary/,
   ],
+  [
+    'https://github.com/grafana/mimir/pull/13045',
+    {
+      extra: [
+        ...members('docker.io/grafana/mimir:3.0.1').extra,
+        beside(
+          'v1',
+          'Service',
+          { clusterIP: 'None', selector: { app: 'web' } },
+          { name: 'mimir-store-gateway-headless' },
+        ),
+      ],
+    },
+    around('headless-service'),
+    /queriers \(and .*→ `-querier\.prefer-availability-zone` for reads \(up to 3\.0\)/,
+  ],
   ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
   [
     'https://github.com/strimzi/strimzi-kafka-operator/issues/6492',

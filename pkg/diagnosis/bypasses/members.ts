@@ -10,18 +10,22 @@ import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { BESIDE, GOES_ON, MEMBERS, OF_DATABASE, RING } from './programs.ts';
+import { knownTo } from './settings.ts';
 import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
 const OF_PEERS = 'its own Pods take addresses of one another from the API server, and connect to those in all zones';
 
-/** By images of clients that are seen: where the program has it. */
+/** By images of clients that are seen, or of members that Helm owns: where the program has it. */
 const RACKS: Readonly<Record<string, RegExp>> = {
   // redpanda-data/console#166
   '; of Redpanda Console `kafka.rackId`': /redpandadata\/console/,
   // strimzi/strimzi-kafka-operator#6492, #7339
   '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`':
     /strimzi\/kafka:|-kafka-(?:brokers|bootstrap)$/,
+  // bitnami/charts#14495, #13308
+  '; on AWS `brokerRackAssignment: aws-az` of its chart sets `broker.rack` to the ID of the zone (as `use2-az2`), and `client.rack` has to be that ID, not the name of the zone':
+    /bitnami\w*\/kafka:/,
 };
 
 /** Hardly anything uses the cluster IP of a Service of these. */
@@ -160,13 +164,17 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   ];
   const [sign, setting, always, decides] = MEMBERS.find(([each]) => signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
-  const images = seen.flatMap(({ runner }) => (own.includes(runner) ? [] : runner.images)).join();
+  const isHelms = service.metadata?.labels?.['app.kubernetes.io/managed-by'] === 'Helm';
+  const asked = [...seen.map(({ runner }) => runner), ...own].filter((each) => isHelms || !own.includes(each));
+  const images = asked.flatMap((each) => each.images).join();
   const named = `${images} ${nameOf(twin ?? service)}`;
-  const [rack = ''] = Object.entries(RACKS).find(([, image]) => image.test(named)) ?? [];
+  const racks = Object.entries(RACKS).flatMap(([where, image]) => (image.test(named) ? where : []));
+  const [version] = own.flatMap(imagesOf).flatMap((image) => imageVersion(image) ?? []);
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
   const behind = GOES_ON.includes(decides);
   const on = decides === OF_DATABASE && next && `${decides}: that of Service ${next.service} (${next.by})`;
-  const ways = defined({ setting: setting?.replace('{rack}', rack), decides: on || decides });
+  const filled = setting?.replace('{rack}', racks.join(''));
+  const ways = defined({ setting: filled && version ? knownTo(filled, version) : filled, decides: on || decides });
   const shows = (what: RegExp, isPort: boolean): boolean =>
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
   // The program shows, by an image or a name, and so does the port.

@@ -5,7 +5,17 @@ import type { Client } from './types.ts';
 export const BESIDE =
   /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|tiproxy|percona\/haproxy/;
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
-const BY_RING = 'distributors and queriers find its Pods in the ring of their memberlist, and connect to all zones';
+const BY_RING =
+  'queriers (and distributors, for ingesters) find its Pods in the ring of their memberlist, and connect to all zones';
+const OF_MIMIR =
+  '`-querier.prefer-availability-zones` for reads (from 3.1), or `-querier.prefer-availability-zone` for reads (up to 3.0)';
+/** redpanda-data/redpanda#4103; docs.redpanda.com "Follower Fetching", "Enable Rack Awareness in Kubernetes" */
+const OF_REDPANDA =
+  'follower fetching (KIP-392): `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
+const OF_KAFKA =
+  'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
+const BY_PARTITION =
+  'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 const BY_ROLES = 'its Pods find those of its other roles by a membership of their own, and connect to all zones';
@@ -37,12 +47,8 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368
   [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
-  [
-    /kafka|redpanda|cp-server|automq/,
-    'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}',
-    /^:909\d$/,
-    'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack',
-  ],
+  [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
+  [/kafka|cp-server|automq/, OF_KAFKA, /^:909\d$/, BY_PARTITION],
   // apache/pulsar#3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
   [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
@@ -55,7 +61,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/zookeeper|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
   [/consul-server/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
   // grafana/mimir#10214, #13045, #13756
-  [/mimir.*(?:ingester|store-g)/, 'reads: `-querier.prefer-availability-zones` (to 3.0 `-zone`)', 'surely', BY_RING],
+  [/mimir.*(?:ingester|store-g)/, OF_MIMIR, 'surely', BY_RING],
   [RING, NONE, 'surely', BY_RING],
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],

@@ -67,7 +67,7 @@ const AFTER_FIELD: typeof BY_RULE = {
 };
 
 /** Without alternatives that say `(from 1.5)`, of a version before. */
-const knownTo = (setting: string, version: KubernetesVersion): string => {
+export const knownTo = (setting: string, version: KubernetesVersion): string => {
   const ifKnown = (alternative: string, major: string, minor: string): string =>
     compareVersions(version, { major: Number(major), minor: Number(minor) }) < 0 ? '' : alternative;
   const left = setting.replace(/(?:^|, (?:or )?)[^,]*?\((?:\w+ )?from (\d+)\.(\d+)[^)]*\)/g, ifKnown);

@@ -75,7 +75,7 @@ const oneNode = (who: string, by = 'may announce') => ({
   enters: `through the one Node that announces its address (${who})`,
   remedy: `For several Nodes to take it: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
   reach:
-    'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` those of the one Node do alone. Over BGP several Nodes announce.',
+    'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` only Pods of the Node that announces the address get its traffic. Over BGP several Nodes announce.',
   announced: 'one' as const,
   sets: '' as const,
 });

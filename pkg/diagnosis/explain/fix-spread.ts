@@ -108,7 +108,7 @@ export const whyNotSpread: Fix = (facts) =>
 
 /** Where most clients are in the zone that has all Pods, spread alone keeps less there as long as nothing asks for zones. */
 const askAndSpread: Fix = (facts) =>
-  spreadOut(facts)?.length === 0 || elsewhere(facts)[2] !== undefined ? [] : both(ask, spreadOut)(facts);
+  spreadOut(facts)?.length === 0 || elsewhere(facts)[2] !== undefined ? [] : both(spreadOut, ask)(facts);
 
 /** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];

@@ -107,7 +107,7 @@ const SCHEDULER_REMEDY = 'Use another scheduler of IPVS: `rr` (the default), or 
 const SCHEDULER = 'kube-router.io/service.scheduler';
 
 const OF_AGE =
-  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over a headless Service (gRPC: round_robin), or put a proxy in between that balances requests (a mesh, a Gateway).';
+  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service), or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, or by the name of the Service. */
 const KEPT: Readonly<Record<string, RegExp>> = {
   // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).

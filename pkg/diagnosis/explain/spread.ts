@@ -104,16 +104,17 @@ const UNLISTED = [
   'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). Else see whether the EndpointSlice controller keeps up (kube-controller-manager).',
 ] as const;
 
-/** Pods in the zones that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */
+/** Pods in the zones, or on Nodes, that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */
 export const idlePods = ({ pods, slices, endpoints, index: { zoneOf } }: Facts, zones: readonly string[]) => {
+  const isAt = (zone: string, node: string): boolean => zone === node || zone === zoneOf.get(node);
   const targets = new Set(slices.flatMap(({ endpoints: all }) => (all ?? []).map(({ targetRef }) => targetRef?.name)));
   const isServed = targets.has(undefined) || endpoints.some(({ zone }) => zones.includes(zone));
-  const there = pods.filter(({ nodeName }) => zones.includes(zoneOf.get(nodeName) ?? ''));
+  const there = pods.filter(({ nodeName }) => zones.some((zone) => isAt(zone, nodeName)));
   const unready = there.filter(({ ready }) => !ready);
   const idle = unready.length > 0 ? unready : there.filter(({ name }) => !isServed && !targets.has(name));
   const [is, remedy] = unready.length > 0 ? UNREADY : UNLISTED;
   if (idle.length === 0) return undefined;
-  const everywhere = zones.every((zone) => idle.some(({ nodeName }) => zoneOf.get(nodeName) === zone));
+  const everywhere = zones.every((zone) => idle.some(({ nodeName }) => isAt(zone, nodeName)));
   return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}.`, remedy, everywhere };
 };
 
@@ -128,13 +129,14 @@ export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): 
 
 const BY_REVISION =
   ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).';
-
 const EVENED_OUT =
   ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.';
+/** kubernetes-sigs/descheduler#915, #1148 */
+const OF_DESCHEDULER =
+  ' The descheduler evicts for such a constraint only where RemovePodsViolatingTopologySpreadConstraint has `includeSoftConstraints: true` (newer releases: `constraints: [DoNotSchedule, ScheduleAnyway]`), and Pods with local storage (emptyDir) only with `evictLocalStoragePods: true`.';
 
 const VOLUMES_REMEDY =
   'Volumes keep the Pods in their zones, and no constraint moves them: one with `DoNotSchedule` leaves them pending when they restart. Only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
-
 const SHARED_REMEDY =
   'Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too. Else clients there cross, or have to run beside it.';
 
@@ -172,9 +174,11 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     : ['', ''];
   if (constraint === undefined && !zoneAntiAffinity)
     return say(`${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`, held);
-  const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}.`;
+  const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
+  const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));
+  const swept = isSeen || shrunk !== '' ? OF_DESCHEDULER : '';
   if (whenUnsatisfiable === 'ScheduleAnyway')
-    return say(`The topologySpreadConstraint of ${who} ${soft}`, `${held ?? HARDER_REMEDY}${evened}`);
+    return say(`The topologySpreadConstraint of ${who} ${soft}`, `${held ?? HARDER_REMEDY}${swept}`);
   const apart = `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`;
   if (constraint === undefined && prefersApart(workload))
     return say(apart, `${held ?? remedyOf('PodsNotSpread')}${evened}`);

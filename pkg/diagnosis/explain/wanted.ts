@@ -26,6 +26,7 @@ import {
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { type Taint, taintText, waitingCauses, waitingFor, workloadTitle } from './scheduler.ts';
+import { idlePods } from './spread.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
@@ -66,19 +67,23 @@ const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove 
 const LOCAL_REASONS = /^(?:ProxyOfAnotherNode|InternalTrafficPolicyLocal|NoLocalEndpoints|NoEndpoints|NotProxied)$/;
 
 /** The policy, and before it what the policy breaks. */
-const localCauses = ({ name, routes }: Facts): Cause[] => {
+const localCauses = (facts: Facts): Cause[] => {
+  const { name, routes } = facts;
   const policy = `Service ${name} has spec.internalTrafficPolicy Local`;
   const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
   const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
   const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
-  const fails = `${policy} and no ready endpoint on ${listed(failing.map(nameOf))}: connections from there fail.${tainted}`;
+  const names = failing.map(nameOf);
+  const idle = idlePods(facts, names);
+  const fails = `${policy} and no ready endpoint on ${listed(names)}: connections from there fail.${idle?.text ?? ''}${tainted}`;
+  const remedy = idle?.everywhere === true ? `${idle.remedy} Or remove the policy.` : undefined;
   const blind = routes.filter(({ reason }) => !LOCAL_REASONS.test(reason));
   const who = blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap(({ nodes }) => nodes.map(nameOf)))}`;
   const ignored = cause('used', 'PolicyIgnored', `${policy}, which no data plane ${who} is known to read.`);
   if (routes.length > 0 && blind.length === routes.length) return [ignored];
   return [
     ...(blind.length > 0 ? [ignored] : []),
-    ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails)]),
+    ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails, remedy)]),
     cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`),
   ];
 };
@@ -108,17 +113,12 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
 
 const MEMBERS_REMEDY =
   'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
-
 const AUTO_DNS_REMEDY =
   'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node. Pods of the CoreDNS add-on would serve Nodes of other kinds only.';
-
 const UNWRITTEN_REMEDY = 'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh).';
-
 const WRITER_REMEDY =
   'Their writer has to write zones and hints (EndpointSlices have `zone` and `hints.forZones`, Endpoints do not): without zones no setting of the Service and no webhook helps.';
-
 const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` and `hints.forZones`.';
-
 const ONE_REMEDY =
   ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.';
 
@@ -158,10 +158,8 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const members = ofProgram ? `No setting of it makes zones count${has} ${ofProgram.setting}.` : usual;
   // opendatahub-io/kserve#534
   const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port);
-  const unmapped = apart
-    ? ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`
-    : '';
-  const none = `Service ${name} has clusterIP None.${unmapped}`;
+  const unmapped = apart && ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`;
+  const none = `Service ${name} has clusterIP None.${unmapped ?? ''}`;
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', none, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   // kubernetes/website#42748

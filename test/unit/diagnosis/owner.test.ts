@@ -57,13 +57,13 @@ describe('the owner of an object', () => {
       / \(service\.spec\.trafficDistribution: PreferClose\), or/,
     ],
     [
-      'a chart, by what most call it in values of a component',
+      'a chart that was not read, of a component',
       labels({
         'app.kubernetes.io/managed-by': 'Helm',
         'app.kubernetes.io/component': 'controller',
-        'helm.sh/chart': 'ingress-nginx-4.11.1',
+        'helm.sh/chart': 'loki-6.11.1',
       }),
-      / \(probably controller\.replicaCount; see helm show values <repository>\/ingress-nginx --version 4\.11\.1\), or/,
+      / \(see helm show values <repository>\/loki --version 6\.11\.1\), or/,
       REPLICAS,
     ],
     [
