@@ -73,9 +73,13 @@ const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   // haproxytech/helm-charts#352, Kong/charts#1525
   'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
   kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
-  // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481
+  // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580
   'ingress-nginx': { service: 'controller.service.trafficDistribution (chart from 4.13)' },
   vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
+  'opentelemetry-collector': { service: 'service.trafficDistribution (charts from mid-2025 on)' },
+  'victoria-metrics-cluster': {
+    service: 'service.trafficDistribution under vminsert, vmselect or vmauth (from 0.30.0)',
+  },
   // istio/istio#45175
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
   // Its template writes all of `service.spec`.

@@ -5,12 +5,11 @@ import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { BOTH_ANNOTATIONS } from '../../upstream/proxy/hint-rule.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
-import { imageVersion } from '../routers/kube-proxy.ts';
+import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { BESIDE, GOES_ON, MEMBERS, OF_DATABASE, RING } from './programs.ts';
-import { knownTo } from './settings.ts';
 import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
@@ -166,8 +165,7 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
   const isHelms = service.metadata?.labels?.['app.kubernetes.io/managed-by'] === 'Helm';
   const asked = [...seen.map(({ runner }) => runner), ...own].filter((each) => isHelms || !own.includes(each));
-  const images = asked.flatMap((each) => each.images).join();
-  const named = `${images} ${nameOf(twin ?? service)}`;
+  const named = `${asked.flatMap(({ images }) => images).join()} ${nameOf(twin ?? service)}`;
   const racks = Object.entries(RACKS).flatMap(([where, image]) => (image.test(named) ? where : []));
   const [version] = own.flatMap(imagesOf).flatMap((image) => imageVersion(image) ?? []);
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));

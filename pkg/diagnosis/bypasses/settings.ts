@@ -8,7 +8,7 @@ import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
-import { imageVersion } from '../routers/kube-proxy.ts';
+import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { EntryObject } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import { SERVICE_MARKS } from './kinds.ts';
@@ -64,14 +64,6 @@ const AFTER_FIELD: typeof BY_RULE = {
     'a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting.enabled: true` and `outlierDetection` (its own zone first), or with `enabled: false` (all alike), or other shares there',
   ],
   elsewhere: ['{rule} is not in the namespace of client, Service or mesh: it does not count', 'move it to {namespace}'],
-};
-
-/** Without alternatives that say `(from 1.5)`, of a version before. */
-export const knownTo = (setting: string, version: KubernetesVersion): string => {
-  const ifKnown = (alternative: string, major: string, minor: string): string =>
-    compareVersions(version, { major: Number(major), minor: Number(minor) }) < 0 ? '' : alternative;
-  const left = setting.replace(/(?:^|, (?:or )?)[^,]*?\((?:\w+ )?from (\d+)\.(\d+)[^)]*\)/g, ifKnown);
-  return left.replace(/^, (?:or )?/, '');
 };
 
 /** gardener/gardener#13081 */

@@ -21,6 +21,14 @@ export const imageVersion = (image: string): RouterVersion | undefined => {
   return { major: Number(major), minor: Number(minor), ...(patch === undefined ? {} : { patch: Number(patch) }) };
 };
 
+/** Without alternatives that say `(from 1.5)`, of a version before. */
+export const knownTo = (setting: string, version: KubernetesVersion): string => {
+  const ifKnown = (alternative: string, major: string, minor: string): string =>
+    compareVersions(version, { major: Number(major), minor: Number(minor) }) < 0 ? '' : alternative;
+  const left = setting.replace(/(?:^|, (?:or )?)[^,]*?\((?:\w+ )?from (\d+)\.(\d+)[^)]*\)/g, ifKnown);
+  return left.replace(/^, (?:or )?/, '');
+};
+
 /** Without a selector it is every Node. */
 export const selectsNode = ({ nodes }: Pick<RouterObject, 'nodes'>, { metadata }: Node): boolean =>
   nodes.length === 0 || nodes.some((selector) => matchesSelector(selector, metadata?.labels ?? {}));
