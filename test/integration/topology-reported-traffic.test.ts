@@ -45,6 +45,7 @@ const beside = (apiVersion: string, kind: string, spec: object, metadata: object
 const NATIVE_TRAEFIK = { image: 'traefik:v3.3.6', args: ['--providers.kubernetesingress.nativeLBByDefault=true'] };
 const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
 const SKIPPER = { template: { spec: { containers: [{ name: 'skipper', image: 'skipper', args: [ROUTES] }] } } };
+const UNASKED = { trafficDistribution: undefined };
 const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const advertisement = (kind: string, spec: object) =>
@@ -907,9 +908,65 @@ const ROWS: readonly Row[] = [
       endpoints: ['a:a', 'b:b'],
     },
     'Ineffective',
-    'PodsNotSpread',
+    'ZoneFailsHealthCheck',
     /aws-ip-targets \(Service shop\/web\) goes around it$/,
     /an address in a zone without Pods fails → a Pod in every zone of the NLB/,
+  ],
+  [
+    'https://github.com/aws/eks-charts/issues/865',
+    { annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: { type: 'LoadBalancer' }, endpoints: ['a', 'b'] },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /aws-ip-targets \(Service shop\/web\) goes around it$/,
+    /no ready endpoint in c: its NLB sends to Pods in the zone .* switch its cross-zone load balancing on \(.*=true`/,
+  ],
+  [
+    'https://github.com/openshift/hypershift/pull/8344',
+    {
+      annotations: {
+        [`${AWS}-type`]: 'nlb',
+        [`${AWS}-internal`]: 'true',
+        [`${AWS}-cross-zone-load-balancing-enabled`]: 'true',
+      },
+      spec: { ...LOCAL, ...UNASKED, loadBalancerClass: 'eks.amazonaws.com/nlb' },
+      endpoints: ['a', 'b'],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /cross-zone load balancing is off, as by default/,
+    /EKS Auto Mode does not read its annotation `\S+-enabled`\. .*=true`(?!.*times out)/,
+  ],
+  [
+    'https://github.com/nginx/kubernetes-ingress/issues/1199',
+    { annotations: { [`${AWS}-type`]: 'nlb' }, spec: { ...LOCAL, ...UNASKED }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /33 % of connections through its cluster IP .* the others fail its health check, as intended/,
+    /stays on the Node .* → Nothing to do for it: .* NotRequested .* → For clients inside the cluster: Set/,
+  ],
+  [
+    'https://github.com/Azure/AKS/issues/844',
+    {
+      spec: { ...LOCAL, ...UNASKED },
+      endpoints: ['a', 'a', 'b'],
+      extra: [nodeWith('aks-pool-12345-vmss000003', 'c', {})],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /any Node that the load balancer of Azure picks, among Nodes with one of its Pods/,
+    /each Node with Pods gets the same share: 1 endpoint .* as much as 2 .* ZoneFailsHealthCheck .* As the policy intends/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3648',
+    {
+      spec: { type: 'NodePort' },
+      endpoints: ['a', 'b', 'c'],
+      extra: [ingress('alb'), ingressClass('alb', 'ingress.k8s.aws/alb')],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /through any Node that the load balancer of Ingress shop\/web picks$/,
+    /→ Set target type ip \(.* instance targets that selects Nodes alone, and the hop from Node to Pod may cross/,
   ],
 ];
 

@@ -200,7 +200,7 @@ export const CLIENTS = clients({
   'aws-ip-targets/nlb': {
     decides: 'the NLB sends to Pods in the zone of its address: an address in a zone without Pods fails',
     setting:
-      'a Pod in every zone of the NLB; for clients in its VPC its names by zone (`<zone>.<name>`), or `dns_record.client_routing_policy=availability_zone_affinity` in the annotation `service.beta.kubernetes.io/aws-load-balancer-attributes`',
+      'a Pod in every zone of the NLB, or its cross-zone load balancing on; for clients in its VPC its names by zone (`<zone>.<name>`), or `dns_record.client_routing_policy=availability_zone_affinity` in the annotation `service.beta.kubernetes.io/aws-load-balancer-attributes`',
     kept: /dns_record\.client_routing_policy=availability_zone_affinity/,
     source: 'XenitAB/terraform-modules#871; aws-load-balancer-controller#3431; ELB "disable-cross-zone"',
   },

@@ -7,7 +7,7 @@ import { computeTypeOf } from '../routers/nodes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
-import { CONTROLLERS, KEEPS, SOCKETS, ofNodePorts } from './kinds.ts';
+import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
@@ -155,8 +155,8 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     if (client === undefined || !takesNodePorts(client, entry, service, index)) return [];
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
       CLIENTS[client];
-    const toPods = client.startsWith('aws-') ? KEEPS : '';
-    const remedy = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.${toPods}`;
+    const zonal = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
+    const remedy = client.startsWith('aws-') ? ofInstances(zonal) : zonal;
     const enters = `through any Node that the load balancer of ${objectTitle(entry)} picks`;
     const own = ofNodePorts(client, index.steering) ?? { nodes: entry.nodes ?? [] };
     return [{ enters, remedy, sets: '' as const, ...own }];

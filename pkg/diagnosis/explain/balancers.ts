@@ -1,5 +1,5 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
-import { defined } from '../../apis/values.ts';
+import { defined, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isCrossZone, isInternalOnly } from '../bypasses/settings.ts';
 import { listIn, textIn } from '../project/fields.ts';
@@ -35,7 +35,7 @@ export interface Kind {
   readonly leavesOut?: string;
   /** Under the policy Local: in these versions it announces nothing whose traffic the Envoy of Cilium takes, which no Node of the endpoint shows. */
   readonly silentIn?: RegExp;
-  /** An annotation or the class of the Service, else a label that the provider's Nodes have; and the namespace of its Pods. */
+  /** An annotation or the class of the Service, else a label or name that the provider's Nodes have; and the namespace of its Pods. */
   readonly shown?: RegExp;
   readonly namespace?: string;
   /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */
@@ -218,7 +218,7 @@ const FAMILIES: readonly Kind[] = [
     },
   },
   anyNode(
-    /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\//,
+    /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\/|^aks-\S+-vmss\w{6}$/,
     'the load balancer of Azure',
   ),
   // hcloud-cloud-controller-manager#247
@@ -311,7 +311,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
     ...(isInternalOnly(service) && isClose && atLeast(version, 33) ? ['affinity'] : []),
   ]);
   const isThere = ({ shown, namespace, daemonSet, modes = {} }: Kind): boolean =>
-    labels.some((key) => shown?.test(key)) ||
+    [...labels, ...nodes.map(nameOf)].some((key) => shown?.test(key)) ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
     itemsOf(snapshot.pods).some((pod) => pod.namespace === namespace) ||
     Object.keys(modes).some((sign) => signs.has(sign));

@@ -3,7 +3,7 @@ import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
 import { countBy, nameOf } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
-import { nodePortEntries } from '../bypasses/find.ts';
+import { callingOf, nodePortEntries } from '../bypasses/find.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
@@ -16,6 +16,12 @@ import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
 
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
+
+const CROSS_ZONE = 'service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled';
+const UNREAD = ` EKS Auto Mode does not read its annotation \`${CROSS_ZONE}\`.`;
+/** Where it stands on the Service, and cross-zone load balancing is off. */
+const unreadOf = ({ service }: Facts, { zonal }: Partial<Kind>): string =>
+  zonal && service.metadata?.annotations?.[CROSS_ZONE] === 'true' ? UNREAD : '';
 
 /** Nodes that its load balancer sends to, where an annotation selects them by `a=b,c=d`: of OCI, OpenStack, Hetzner and AWS. */
 const nodesByAnnotation = ({ metadata }: Service) =>
@@ -34,15 +40,13 @@ const OF_ENVOY = {
 
 /** Under the policy Local, why none of what enters is taken; whether its load balancer asks for health. */
 const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: boolean, silentIn?: RegExp) => {
-  const isDeaf = (node: Node): boolean => {
-    const { router, version } = index.routers.of(node);
-    return router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? '');
-  };
+  const own = takers.map((node) => index.routers.of(node));
+  const isDeaf = own.some(({ router, version }) => router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? ''));
   const isEnvoy = endpoints[0]?.address === PLACEHOLDER;
   if (isEnvoy && silentIn !== undefined) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: none announces it` };
   // cilium/cilium#33547 (open); cloudnativelabs/kube-router#455, #1612
   if (isEnvoy && asks) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: each fails the health check of a load balancer` };
-  if (!asks || !takers.some(isDeaf)) return undefined;
+  if (!asks || !isDeaf) return undefined;
   const why = 'before 2.1.0 kube-router answers no healthCheckNodePort: each Node fails the check of a load balancer';
   return { why, remedy: 'Update kube-router to 2.1.0 or newer, or set `externalTrafficPolicy: Cluster`.' };
 };
@@ -143,11 +147,30 @@ const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly, zonal }: K
   return [cause('prerequisite', 'LoadBalancerTraffic', evidence, isByZone ? zonal : spread)];
 };
 
-/** Where traffic from outside may enter no Node, and under `externalTrafficPolicy: Local` what of it finds no Pod. */
+/** Why its Pods are in none of these zones, and what helps where they may not be. */
+const lackOf = (facts: Facts, empty: readonly string[]) => {
+  const pinned = facts.workloads.find((workload) => isPinned(workload, empty));
+  const short = pinned ?? (empty.length > 0 && hasFew(facts) ? facts.workloads[0] : undefined);
+  return { why: short ? ` ${placing(facts, short, empty).why}` : '', ...(pinned && { remedy: PINNED_REMEDY }) };
+};
+
+/** Of an NLB that sends to Pods: aws/eks-charts#865 */
+const emptyZoneCauses = (facts: Facts): Cause[] => {
+  const { name, service, endpoints, clientZones } = facts;
+  const kind = kindOf(facts, []);
+  const empty = clientZones.filter((zone) => !endpoints.some((own) => own.zone === zone));
+  if (service.spec?.type !== 'LoadBalancer' || !kind.zonal || empty.length === 0) return [];
+  const { why, remedy = kind.reach } = lackOf(facts, empty);
+  const evidence = `Service ${name} has no ready endpoint in ${listed(empty)}: its NLB sends to Pods in the zone of its address alone (cross-zone load balancing is off, as by default), and clients of its address there fail.${unreadOf(facts, kind)}${why}`;
+  return [cause('effective', 'ZoneFailsHealthCheck', evidence, remedy)];
+};
+
+/** Where traffic from outside may enter no Node, and what of it finds no Pod: of an NLB in a zone, and under `externalTrafficPolicy: Local`. */
 export const localEntryCauses = (facts: Facts): Cause[] => {
   const { name, endpoints } = facts;
   const entry = entryOf(facts);
-  if (entry === undefined || endpoints.length === 0) return [];
+  if (endpoints.length === 0) return [];
+  if (entry === undefined) return emptyZoneCauses(facts);
   const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
@@ -181,11 +204,8 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const does = (entry.bare ?? 'drop it').replace('it', 'what enters');
   const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
   const what = blind === undefined ? `no Node there ${kept}` : `Nodes there ${does}`;
-  const pinned = empty.length === 0 ? undefined : facts.workloads.find((workload) => isPinned(workload, empty));
-  const short = pinned ?? (empty.length > 0 && hasFew(facts) ? facts.workloads[0] : undefined);
-  const why = short === undefined ? '' : ` ${placing(facts, short, empty).why}`;
-  const evidence = ` and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${why}`;
-  const remedy = pinned ? PINNED_REMEDY : (blind ?? reach ?? LEFT_OUT);
+  const { why, remedy = blind ?? reach ?? LEFT_OUT } = lackOf(facts, empty);
+  const evidence = ` and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${unreadOf(facts, entry)}${why}`;
   // What is as intended comes after what is not.
   return [...(remedy === LEFT_OUT ? unevenEntry(facts, entry) : []), ...fails(evidence, remedy)];
 };
@@ -194,17 +214,22 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
 export const isGateway = ({ service, index }: Facts): boolean =>
   index.bypasses.watchers.receivers.some(({ runner, isProxy }) => isProxy && selects(service, runner));
 
+const KEPT =
+  'Nothing to do for it: without a second hop it crosses no zone from that Node on. What asks for zones counts for clients inside the cluster alone.';
 const NARROW = 'Pods of that zone take all that enters: without what asks for zones all Pods of the Service share it. ';
 const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
 const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
-  const { service, name, endpoints, nodes, clientZones } = facts;
+  const { service, name, endpoints, nodes, clientZones, index } = facts;
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
   if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
   if (entry.policy !== 'Local' && entry.isStranded) return [];
-  const isOpen = entry.remedy === OTHER_ENTRY.remedy || (entry.remedy === NODE_PORT.remedy && !isGateway(facts));
+  // Of a gateway, or where no client inside is seen, what enters comes first.
+  const hasClients = callingOf(service, index.bypasses).callers.length > 0 && !isGateway(facts);
+  const isKept = !wanted && externalTrafficPolicy === 'Local' && type === 'LoadBalancer' && !hasClients;
+  const isOpen = entry.remedy === NODE_PORT.remedy ? !isGateway(facts) : entry.remedy === OTHER_ENTRY.remedy && !isKept;
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
   const pointer =
     (entry.policy === 'Local' && entry.announced ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
@@ -216,20 +241,23 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;
   if (externalTrafficPolicy !== 'Local') {
-    const on = wanted ? 'is routed by the zone of that Node' : 'goes to Pods of any zone';
+    const to = wanted ? 'is routed by the zone of that Node' : 'goes to Pods of any zone';
+    const on = `${to}.${unreadOf(facts, entry)}`;
     const later = wanted || entry.announced === 'one' ? '' : ASKS;
     const narrow = wanted && entry.announced === 'one' ? NARROW : '';
-    return say(`${outside} enters ${entry.enters}, and from there ${on}.`, `${narrow}${entry.remedy}${later}`);
+    return say(`${outside} enters ${entry.enters}, and from there ${on}`, `${narrow}${entry.remedy}${later}`);
   }
   if (entry.remedy === NODE_PORT.remedy) return [];
   const uneven = unevenEntry(facts, entry);
   const hint = note && entry.zonal === uneven[0]?.remedy && { fix: [note.line] };
   if (uneven.length > 0 || clientZones.length < 2) return uneven.map((each) => ({ ...each, stage, ...hint }));
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
-  const isOnSeveral = !entry.isStranded && new Set(endpoints.map(({ nodeName }) => nodeName)).size > 1;
-  const isSaid = (entry.announced !== undefined || type === 'NodePort') && isOnSeveral;
   const hosts = new Set(entry.isStranded ? [] : endpoints.map(({ nodeName }) => nodeName));
+  const isSaid = (entry.announced !== undefined || type === 'NodePort') && hosts.size > 1;
   const idle = nodes.filter((node) => hosts.has(nameOf(node)) && !entry.takers.includes(node)).map(nameOf);
+  const isQuiet = idle.length === 0 && isKept && !isSaid && hosts.size > 1 && localEntryCauses(facts).length === 0;
+  const helps = entry.blind ?? (entry.sets && !entry.zonal ? entry.remedy : KEPT);
+  if (isQuiet) return [cause(stage, 'LoadBalancerTraffic', stays, helps)];
   if (idle.length === 0) return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);
 };
@@ -238,10 +266,8 @@ const BY_NAME = 'Have Pods use the cluster IP (the name of the Service)';
 const CLUSTER = 'set `externalTrafficPolicy: Cluster`';
 const OWN = 'their own Pods';
 
-type ShutOut = readonly [router: string, mode: string, versions: RegExp, who: string, also: string];
-
 /** By what routes: whose connections to the external address it drops under the policy Local, and what helps as well. */
-const SHUTS_OUT: readonly ShutOut[] = [
+const SHUTS_OUT: readonly (readonly [router: string, mode: string, versions: RegExp, who: string, also: string])[] = [
   // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
   ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'],
   // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.
@@ -255,9 +281,9 @@ const HAIRPIN =
 const NO_HAIRPIN =
   'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller)';
 
-/** By annotations and class. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, kubernetes/ingress-nginx#7900 */
+/** By annotations and class, where targets are known to be instances. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, kubernetes/ingress-nginx#7900 */
 const HAS_HAIRPIN =
-  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:preserve_client_ip\.enabled=false|target-type=ip;))/s;
+  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:preserve_client_ip\.enabled=false|target-type=ip;|class=eks))/s;
 
 /** On which Nodes Pods do not reach the addresses by which the world does. */
 const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {

@@ -172,8 +172,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone ? spread : []),
-    ...outside.filter(({ stage }) => stage === 'effective'),
     ...(inOneZone(facts) ? spread : []),
+    ...outside.filter(({ stage }) => stage === 'effective'),
     ...blindCauses(facts),
     // What is to be asked for has no effect without any zone.
     ...(wish.reason === 'NotRequested' && nodes.every((node) => zoneOfNode(node) === '') ? given : []),

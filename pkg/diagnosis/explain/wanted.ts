@@ -320,7 +320,8 @@ const refusedRequest = (facts: Facts): Cause => {
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
   const evidence = `${says}Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
   const way = facts.bypasses.some(({ client }) => client === 'node-local-dns') ? undefined : askingNote(facts)?.way;
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${sets}${way ?? remedy}`);
+  const who = sets || (service.spec?.externalTrafficPolicy === 'Local' ? 'For clients inside the cluster: ' : '');
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${who}${way ?? remedy}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
