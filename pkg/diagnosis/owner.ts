@@ -77,9 +77,7 @@ const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   'ingress-nginx': { service: 'controller.service.trafficDistribution (chart from 4.13)' },
   vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
   'opentelemetry-collector': { service: 'service.trafficDistribution (charts from mid-2025 on)' },
-  'victoria-metrics-cluster': {
-    service: 'service.trafficDistribution under vminsert, vmselect or vmauth (from 0.30.0)',
-  },
+  'victoria-metrics-cluster': { service: 'service.trafficDistribution under vminsert or vmselect (from 0.30)' },
   // istio/istio#45175
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
   // Its template writes all of `service.spec`.

@@ -47,7 +47,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368
   [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
-  [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
+  [/redpanda(?!.*console)/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
   [/kafka|cp-server|automq/, OF_KAFKA, /^:909\d$/, BY_PARTITION],
   // apache/pulsar#3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
