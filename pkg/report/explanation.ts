@@ -142,8 +142,8 @@ const scopedText = (report: Explanation, alone: string): string => {
 const missedText = (report: Explanation): string => {
   const { effective } = report;
   const limits = effective.inZoneShare === null ? [] : aroundTexts(report);
-  const isAlone = limits.length === 0 && wayOf(report) === undefined && report.scope.enters === '';
-  const share = shareText(report, isAlone ? '' : ' through its cluster IP');
+  const isWhole = limits.length === 0 && wayOf(report) === undefined && report.scope.enters === '';
+  const share = shareText(report, isWhole ? '' : ' through its cluster IP');
   const texts = [`${share}${failingText(effective)}`, ...limitTexts(report), ...limits];
   return clean(`${texts.join('; ')}${entersText(report)}`);
 };

@@ -194,7 +194,7 @@ export const CLIENTS = clients({
   'aws-ip-targets': {
     decides: 'the load balancer sends to Pods; an NLB keeps to zones unless cross-zone is on, an ALB does not',
     setting:
-      'target group attribute `load_balancing.cross_zone.enabled=false`; for an NLB also `dns_record.client_routing_policy=availability_zone_affinity`',
+      'target group attribute `load_balancing.cross_zone.enabled=false`, with a Pod in every zone; for an NLB also `dns_record.client_routing_policy=availability_zone_affinity`',
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
   },
   'aws-ip-targets/nlb': {

@@ -267,7 +267,7 @@ export const namesBalancer = (annotation: string): boolean =>
 export const OTHER_ENTRY: Kind = {
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
-  blind: `A load balancer that checks spec.healthCheckNodePort leaves such Nodes out. ${ANYWHERE}`,
+  blind: `Nothing to do for a load balancer that checks spec.healthCheckNodePort: it leaves such Nodes out. Else: ${ANYWHERE}`,
   bare: 'drop it, unless its load balancer leaves them out by their health',
 };
 

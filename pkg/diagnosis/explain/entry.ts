@@ -256,7 +256,8 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const isSaid = (entry.announced !== undefined || type === 'NodePort') && hosts.size > 1;
   const idle = nodes.filter((node) => hosts.has(nameOf(node)) && !entry.takers.includes(node)).map(nameOf);
   const isQuiet = idle.length === 0 && isKept && !isSaid && hosts.size > 1 && localEntryCauses(facts).length === 0;
-  const helps = entry.blind ?? (entry.sets && !entry.zonal ? entry.remedy : KEPT);
+  const isBare = entry.takers.some((node) => !hosts.has(nameOf(node)));
+  const helps = (isBare && entry.blind) || (entry.sets && !entry.zonal ? entry.remedy : KEPT);
   if (isQuiet) return [cause(stage, 'LoadBalancerTraffic', stays, helps)];
   if (idle.length === 0) return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);

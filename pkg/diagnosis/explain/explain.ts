@@ -171,8 +171,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...behind,
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
-    ...(isAlone ? spread : []),
-    ...(inOneZone(facts) ? spread : []),
+    ...(isAlone || inOneZone(facts) ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...blindCauses(facts),
     // What is to be asked for has no effect without any zone.
