@@ -9,7 +9,7 @@ import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
-import { BESIDE, GOES_ON, MEMBERS, OF_DATABASE, RING } from './programs.ts';
+import { BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, RING } from './programs.ts';
 import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
@@ -161,7 +161,9 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
     ...[twin ?? service, service].map((each) => ({ object, field: 'metadata.name', value: nameOf(each) })),
   ];
-  const [sign, setting, always, decides] = MEMBERS.find(([each]) => signs.some(({ value }) => each.test(value))) ?? [];
+  const isManager = own.some(({ images: [image = ''] }) => MANAGES.test(image));
+  const [sign, setting, always, decides] =
+    MEMBERS.find(([each]) => !isManager && signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
   const isHelms = service.metadata?.labels?.['app.kubernetes.io/managed-by'] === 'Helm';
   const asked = [...seen.map(({ runner }) => runner), ...own].filter((each) => isHelms || !own.includes(each));

@@ -4,6 +4,9 @@ import type { Client } from './types.ts';
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
 export const BESIDE =
   /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|tiproxy|percona\/haproxy/;
+/** Operators and consoles of such programs are none of their members. */
+export const MANAGES =
+  /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/ui:/;
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 const BY_RING =
   'queriers (and distributors, for ingesters) find its Pods in the ring of their memberlist, and connect to all zones';
@@ -47,7 +50,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368
   [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
-  [/redpanda(?!.*console)/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
+  [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
   [/kafka|cp-server|automq/, OF_KAFKA, /^:909\d$/, BY_PARTITION],
   // apache/pulsar#3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
