@@ -1153,6 +1153,18 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /Envoy of the client's Node, which ignores hints in 1\.18 to 1\.20 → without `service\.cilium\.io\/lb-l7`/,
   ],
   [
+    'https://github.com/cilium/cilium/issues/48738',
+    {
+      extra: [
+        ...route('io.cilium/gateway-controller'),
+        beside('cilium.io/v2', 'CiliumEnvoyConfig', { services: [EDGE], backendServices: [{ name: 'web' }] }),
+      ],
+      plane: cilium('1.18.13', { 'enable-service-topology': 'true' }),
+    },
+    around('cilium-gateway'),
+    /^(?!.*CiliumEnvoyConfig).*Cilium's Envoy ignores hints in 1\.18 to 1\.20; no setting for zones is known/,
+  ],
+  [
     'https://github.com/envoyproxy/gateway/issues/6669',
     {
       extra: [

@@ -176,7 +176,10 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service, i
 
 const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
   (index.byService.get(key) ?? []).flatMap(({ entry }, _, ways) => {
-    const way = clientOf(entry, index);
+    const isBackend = entry.settings['redirects']?.split(',').includes(key) === false;
+    const way = isBackend ? 'cilium-gateway' : clientOf(entry, index);
+    // The route says it already, of whose Gateway or Ingress Cilium made this.
+    if (isBackend && ways.some((each) => clientOf(each.entry, index) === way)) return [];
     const client = way === 'ingress-nginx/hints' && !readsHints(service, index.images) ? 'ingress-nginx' : way;
     if (client === undefined || passesProxy(client, entry, service, index)) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];

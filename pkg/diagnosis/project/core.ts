@@ -295,6 +295,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
       nodePorts: services.some((own) => own['nodePortLB'] === true) || isOfNodes ? 'true' : undefined,
       passes: PASSED.test(kind) && listIn(object, 'spec.http').length === 0 ? 'true' : undefined,
+      /** Whose own traffic a CiliumEnvoyConfig takes: `backendServices` are only what its Envoy sends to. */
+      redirects: under('backendServices').length > 0 ? placesOf(under('services'), namespace).join() : undefined,
       outside: textIn(object, 'spec.iamRoleArnToAssume') || textIn(object, 'spec.vpcID') || undefined,
       resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,
     }),
