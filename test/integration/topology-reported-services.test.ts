@@ -1385,7 +1385,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'SingleEndpoint',
     /^✗ ineffective: /,
-    /waits for a Node: its volume .*→ See where its volume lies .* `volumeBindingMode: WaitForFirstConsumer`/,
+    /waits for a Node: its volume .*→ See where its volumes lie .* `volumeBindingMode: WaitForFirstConsumer`/,
     /Run more replicas|PodsWaiting|--replicas/,
   ],
   [
@@ -1429,7 +1429,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 67 %/,
-    /→ See where its volume lies .* delete its claim with the Pod/,
+    /→ See where its volumes lie .* delete the claims with the Pod/,
     /Volumes keep the Pods in their zones/,
   ],
   [
@@ -1850,6 +1850,32 @@ const ROWS: readonly Row[] = [
     /enters through any Node that the load balancer of Google picks$/,
     /'\{"spec":\{"trafficDistribution":"PreferClose"\}\}'/,
     /PreferSameZone/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/66533',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'c:c', 'c:c'],
+      extra: [WAITING],
+      pods: {
+        affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...ZONES }] } },
+        topologySpreadConstraints: [],
+      },
+    },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /lets one Pod in each zone, and it has 4 replicas\. → Replace that podAntiAffinity by a topologySpreadConstraint/,
+    /See why in their events/,
+  ],
+  [
+    'https://github.com/Orange-OpenSource/nifikop/issues/73',
+    { endpoints: ['a:a'], extra: [{ ...OF_KRUISE, spec: {}, status: UNPLACED }], pods: null },
+    'NotWanted',
+    'SingleEndpoint',
+    /^✗ not wanted: /,
+    /→ See where its volumes lie .* in different zones, .*`volumeBindingMode: WaitForFirstConsumer`/,
+    /See why in their events|Run more replicas/,
   ],
 ];
 

@@ -77,7 +77,7 @@ export const CHECK_REASONS = {
   SpreadSelectsNothing: 'Set `labelSelector` of the constraint to labels of the Pod template.',
   SpreadTooWide: 'Set `maxSkew: 1`.',
   OnePerZone:
-    'Use a topologySpreadConstraint on `topology.kubernetes.io/zone` with `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule` instead.',
+    'Replace that podAntiAffinity by a topologySpreadConstraint on `topology.kubernetes.io/zone` with `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`.',
   SpreadOnlyPreferred:
     'Use a topologySpreadConstraint with `whenUnsatisfiable: DoNotSchedule` if every zone has capacity, or accept it.',
   PinnedToOneZone: 'Allow every zone that has clients, or run one workload per zone.',

@@ -10,7 +10,7 @@ import { selectsNode } from '../routers/kube-proxy.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
-import { type Cause, cause, counted, listed } from './reasons.ts';
+import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 
 export const workloadTitle = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind} ${name}`;
 
@@ -111,6 +111,8 @@ export const waitingFor = (facts: Facts) => {
     [
       'anti-affinity',
       apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
+      // kubernetes/kubernetes#66533
+      remedyOf('OnePerZone'),
     ],
     [
       'spread',
@@ -123,12 +125,13 @@ export const waitingFor = (facts: Facts) => {
       const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
       return ['spread', missing.length === 0 && hard.length > 1 && text] as const;
     }),
-    // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146
+    // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146; Orange-OpenSource/nifikop#73
     [
       'volume',
-      facts.workloads.some(({ volumes }) => volumes === true) &&
-        'its volume may hold it to a zone without room, or where a constraint lets none in',
-      'See where its volume lies (node affinity in `kubectl get pv -o yaml`) and have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Without need of the data delete its claim with the Pod: `volumeBindingMode: WaitForFirstConsumer` in the StorageClass makes the new volume where the Pod is placed.',
+      (said.some((own) => own.includes('volume node affinity')) ||
+        facts.workloads.some(({ volumes }) => volumes === true)) &&
+        'its volume may hold it to a zone without room, to another zone than its next volume, or where a constraint lets none in',
+      'See where its volumes lie (node affinity in `kubectl get pv -o yaml`). Where that is one zone, have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Where they lie in different zones, or without need of the data, delete the claims with the Pod (after a backup of what is needed): a StorageClass with `volumeBindingMode: WaitForFirstConsumer` makes new volumes where the Pod is placed.',
     ],
   ];
   // Where the scheduler says what it has against Nodes, nothing else holds the Pod.
