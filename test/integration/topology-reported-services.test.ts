@@ -176,6 +176,15 @@ const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
 });
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+const UNTAINTED_SERVER = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: {
+    name: 'server',
+    labels: { 'topology.kubernetes.io/zone': 'c', 'node-role.kubernetes.io/control-plane': 'true' },
+  },
+  status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
+};
 const HIGHLY_AVAILABLE = { labels: { 'high-availability-config.resources.gardener.cloud/type': 'server' } };
 const WINDOWS = {
   apiVersion: 'v1',
@@ -1620,6 +1629,7 @@ const ROWS: readonly Row[] = [
   [
     'https://github.com/k3s-io/klipper-lb/issues/20',
     {
+      version: '1.21.4+k3s1',
       nodes: ['', ''],
       spec: LOCAL_ENTRY,
       endpoints: [''],
@@ -1627,9 +1637,24 @@ const ROWS: readonly Row[] = [
     },
     'NotWanted',
     'ZoneFailsHealthCheck',
-    /Nodes without one of its Pods take it too, and drop it or pass it on/,
-    /no ready endpoint on node-1: .*Run a Pod wherever traffic may enter/,
+    /each Node takes what enters and passes it on to Pods of any Node/,
+    /Update k3s to 1.26.2\+k3s1 or newer/,
     /drop what enters/,
+  ],
+  [
+    'https://github.com/k3s-io/k3s/issues/6633',
+    {
+      version: '1.26.2+k3s1',
+      nodes: ['a', 'b'],
+      spec: LOCAL_ENTRY,
+      endpoints: ['a', 'b'],
+      extra: [daemonSet('svclb-web-3f2a1b0c', 'rancher/klipper-lb:v0.4.9'), UNTAINTED_SERVER],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /33 % .*ServiceLB of k3s\), among Nodes with one of its Pods \(externalTrafficPolicy Local\)$/,
+    /no ready endpoint in c: .*As the policy intends: ServiceLB/,
+    /passes it on|All ready worker Nodes/,
   ],
   [
     'https://github.com/grpc/grpc-node/issues/2455',

@@ -35,6 +35,8 @@ export interface Kind {
   readonly leavesOut?: string;
   /** Under the policy Local: in these versions it announces nothing whose traffic the Envoy of Cilium takes, which no Node of the endpoint shows. */
   readonly silentIn?: RegExp;
+  /** Under the policy Local: with these kubelets it passes on what enters to Pods of any Node. */
+  readonly passesIn?: RegExp;
   /** An annotation or the class of the Service, else a label or name that the provider's Nodes have; and the namespace of its Pods. */
   readonly shown?: RegExp;
   readonly namespace?: string;
@@ -166,11 +168,15 @@ const FAMILIES: readonly Kind[] = [
   { shown: /^service\.antrea\.io\//, ...oneNode('Antrea', 'that an ExternalIPPool for each selects may announce') },
   { shown: /^purelb\.io\//, namespace: 'purelb', ...eitherWay('PureLB', 'layer 2'), blind: NO_AFFINITY },
   {
-    // docs.k3s.io/networking/networking-services; k3s#6633, #9592, #11077
-    ...NODE_PORT,
+    // docs.k3s.io/networking/networking-services; k3s#6633 (#6901 to #6903), #9592, #11077
     daemonSet: /^svclb-/,
     enters: 'through the Node whose address the client picks (ServiceLB of k3s)',
-    bare: 'take it too, and drop it or pass it on to a Node with one, depending on the release',
+    remedy: NODE_PORT.remedy,
+    announced: 'all',
+    leavesOut: '',
+    reach:
+      'As the policy intends: ServiceLB gives the Service addresses of Nodes with its Pods alone (other Nodes may still answer: k3s#11077). Run a Pod in every zone in which traffic is to enter.',
+    passesIn: /^v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s/,
   },
   {
     ...anyNode(

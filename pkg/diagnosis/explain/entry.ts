@@ -1,6 +1,6 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
-import { countBy, nameOf } from '../../apis/values.ts';
+import { countBy, defined, nameOf } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
 import { callingOf, nodePortEntries } from '../bypasses/find.ts';
@@ -38,8 +38,16 @@ const OF_ENVOY = {
     'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.',
 };
 
-/** Under the policy Local, why none of what enters is taken; whether its load balancer asks for health. */
-const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: boolean, silentIn?: RegExp) => {
+const PASSES = {
+  why: 'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy',
+  remedy:
+    'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17): from then on its ServiceLB heeds the policy, and gives the Service addresses of Nodes with its Pods alone. Run a Pod in every zone in which traffic is to enter.',
+};
+
+/** Under the policy Local, why what enters is not taken on its Node; whether its load balancer asks for health. */
+const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
+  const { silentIn, passesIn } = by;
+  if (takers.some(({ status }) => passesIn?.test(status?.nodeInfo?.kubeletVersion ?? ''))) return PASSES;
   const own = takers.map((node) => index.routers.of(node));
   const isDeaf = own.some(({ router, version }) => router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? ''));
   const isEnvoy = endpoints[0]?.address === PLACEHOLDER;
@@ -95,7 +103,7 @@ export const entryOf = (facts: Facts) => {
     if (isBlind)
       local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
-    const failure = isLocal ? failureOf(facts, takers, kind.announced === undefined && !blind, silentIn) : undefined;
+    const failure = isLocal ? failureOf(facts, takers, kind.announced === undefined && !blind, { ...kind, ...defined({ silentIn }) }) : undefined;
     if (failure) local = `; ${failure.why}`;
     if (isClosed) local = '; no Node may take it, so it fails';
     const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
@@ -198,7 +206,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const empty = [...new Set(takers.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
   const bare = takers.map(nameOf).filter((node) => !endpoints.some(({ nodeName }) => nodeName === node));
   const isZoneless = entry.remedy === NODE_PORT.remedy && takers.every((node) => zoneOfNode(node) === '');
-  const byNode = blind !== undefined && (announced !== undefined || isZoneless);
+  const byNode = isZoneless || (blind !== undefined && announced !== undefined);
   const where = byNode ? bare : empty;
   if (where.length === 0 || (announced === 'one' && !byNode)) return [];
   const does = (entry.bare ?? 'drop it').replace('it', 'what enters');

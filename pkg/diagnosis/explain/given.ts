@@ -101,7 +101,7 @@ export const sharesText = ({ shares }: Facts): string =>
 
 /** Why CPU shares are unknown, as exactly as the Nodes show. */
 const sharesCause = (facts: Facts): Cause[] => {
-  const { shares, nodes, index } = facts;
+  const { shares, nodes } = facts;
   if (shares.kind === 'known') return given('InsufficientNodeInformation', 'The CPU of the zones is not known.');
   if (shares.cause !== 'FewerThanTwoZones') {
     const lacks = shares.cause === 'NodeWithoutZone' ? `label ${LABEL_ZONE}` : 'status.allocatable.cpu';
@@ -110,10 +110,11 @@ const sharesCause = (facts: Facts): Cause[] => {
     return given(shares.cause, `${who} without ${lacks}: no Service of the cluster gets proportional hints.`, remedy);
   }
   // Ready, in zones without a share of the CPU, because all their Nodes are of the control plane.
-  const others = nodes.filter((node) => !index.workerZones.has(zoneOfNode(node)));
+  const workerZones = new Set(nodes.filter((node) => !isControlPlane(node)).map(zoneOfNode));
+  const others = nodes.filter((node) => !workerZones.has(zoneOfNode(node)));
   const only = `${listed(others.map(nameOf))}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
   return others.length === 0
-    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(index.workerZones.size, 'zone')}.`)
+    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(workerZones.size, 'zone')}.`)
     : given('ControlPlaneNodes', only);
 };
 

@@ -1,5 +1,6 @@
 // What many explanations of one snapshot share: its objects by name, namespace, Node and zone, and who routes on each Node.
 import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
@@ -11,6 +12,7 @@ import { groupNodes } from '../models/routes.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
+import type { Taint } from './scheduler.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 
 type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
@@ -22,6 +24,12 @@ const milliCpuOf = ({ status }: Node): number | undefined => {
   const allocatable = nanoOf(status?.allocatable?.['cpu']);
   return allocatable === undefined ? undefined : milliFromNano(allocatable);
 };
+
+/** A server of k3s and the like has the label of the control plane and no taint: Pods run there as on any Node. */
+const asWorker = (node: Node): Node =>
+  ((node.spec?.taints ?? []) as readonly Taint[]).some(({ effect = '' }) => effect.startsWith('No'))
+    ? node
+    : { ...node, metadata: { ...node.metadata, labels: { [LABEL_ZONE]: zoneOfNode(node) } } };
 
 /** Services of its Pods that have another value of this label, as those of replicas beside that of a primary. */
 export const servicesBeside = (snapshot: ClusterSnapshot, service: Service, label: string): string[] => {
@@ -37,7 +45,8 @@ export const servicesBeside = (snapshot: ClusterSnapshot, service: Service, labe
 export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
   const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
   const routers = routersOf(snapshot, stated);
-  const weights = zoneWeights({ nodes: itemsOf(snapshot.nodes), by: 'cpu' });
+  const workers = itemsOf(snapshot.nodes).map(asWorker).filter((node) => !isControlPlane(node));
+  const weights = zoneWeights({ nodes: workers, by: 'cpu' });
   const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
   const zones = new Set(readyNodes.map(zoneOfNode));
   const allZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))];
@@ -62,7 +71,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     noZones: noZonesOf(readyNodes),
     /** Nodes that Fargate made, one for each Pod. */
     fargate: new Set(readyNodes.filter((node) => computeTypeOf(node) === 'fargate').map(nameOf)),
-    workerZones: new Set(readyNodes.filter((node) => !isControlPlane(node)).map(zoneOfNode)),
+    workerZones: new Set(workers.filter(isNodeReady).map(zoneOfNode)),
     version: controlPlaneVersion(snapshot, undefined),
     pods: byNamespace(itemsOf(snapshot.pods)),
     podsOn: Map.groupBy(itemsOf(snapshot.pods), ({ nodeName }) => nodeName),
