@@ -910,7 +910,24 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'ZoneFailsHealthCheck',
     /aws-ip-targets \(Service shop\/web\) goes around it$/,
-    /an address in a zone without Pods fails → a Pod in every zone of the NLB/,
+    /no ready endpoint in c: its NLB sends to Pods in the zone of its address alone .* → Run a Pod in every zone/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3431',
+    {
+      annotations: { [`${AWS}-nlb-target-type`]: 'ip' },
+      spec: { ...CLOSE, type: 'LoadBalancer' },
+      extra: [
+        {
+          ...binding({ targetType: 'ip' }),
+          metadata: { namespace: 'shop', name: 'k8s-web', labels: { 'service.k8s.aws/stack-name': 'web' } },
+        },
+      ],
+    },
+    'Effective',
+    undefined,
+    /; aws-ip-targets \(Service shop\/web\) goes around it$/,
+    /of its address alone → for clients in its VPC `dns_record.client_routing_policy=availability_zone_affinity`/,
   ],
   [
     'https://github.com/aws/eks-charts/issues/865',
@@ -1177,6 +1194,19 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('envoy-gateway'),
     /Envoy prefers its own zone by BackendTrafficPolicy shop\/web(?! →)/,
+  ],
+  [
+    'https://github.com/envoyproxy/gateway/issues/9537',
+    {
+      version: '1.35.0',
+      spec: { trafficDistribution: 'PreferSameNode' },
+      extra: [
+        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
+        running('gateway', { image: 'envoyproxy/gateway:v1.5.0' }),
+      ],
+    },
+    around('envoy-gateway'),
+    /PreferSameNode keeps to the zone, not to the Node, in the version seen/,
   ],
   [
     'https://github.com/hashicorp/consul-k8s/pull/2752',

@@ -198,9 +198,9 @@ export const CLIENTS = clients({
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
   },
   'aws-ip-targets/nlb': {
-    decides: 'the NLB sends to Pods in the zone of its address: an address in a zone without Pods fails',
+    decides: 'the NLB sends to Pods in the zone of its address alone',
     setting:
-      'a Pod in every zone of the NLB, or its cross-zone load balancing on; for clients in its VPC its names by zone (`<zone>.<name>`), or `dns_record.client_routing_policy=availability_zone_affinity` in the annotation `service.beta.kubernetes.io/aws-load-balancer-attributes`',
+      'for clients in its VPC `dns_record.client_routing_policy=availability_zone_affinity` in the annotation `service.beta.kubernetes.io/aws-load-balancer-attributes`, or its names by zone (`<zone>.<name>`)',
     kept: /dns_record\.client_routing_policy=availability_zone_affinity/,
     source: 'XenitAB/terraform-modules#871; aws-load-balancer-controller#3431; ELB "disable-cross-zone"',
   },

@@ -291,7 +291,10 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
   ];
   // ztunnel sends to the waypoint where there is one.
   const hasWaypoint = found.some(({ client }) => client === 'istio-waypoint');
-  const ways = found.filter(({ client }) => !hasWaypoint || client !== 'istio-ambient');
+  const isSaid = ({ client, entry }: Found): boolean =>
+    (hasWaypoint && client === 'istio-ambient') ||
+    found.some((by) => by.client.startsWith('aws-') && (by.entry?.kind ?? 'Service') === entry?.settings['madeFor']);
+  const ways = found.filter((each) => !isSaid(each));
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, index.pods.get(namespace), index.nodes) : {};

@@ -142,7 +142,10 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (counts && wished !== undefined && BY_RULE[locality] === undefined) {
     const { app, role } = service.metadata?.labels ?? {};
     const even = locality === 'unset' && `${app}/${role}` === 'kubernetes/apiserver' ? OF_GARDENER : '';
-    return { decides: `${decides}; ${wished} counts in the version seen${EVERYWHERE}`, setting: even, keeps: true };
+    // envoyproxy/gateway#9537
+    const isByZone = wished === 'PreferSameNode' && byRule === 'BackendTrafficPolicy';
+    const how = isByZone ? 'keeps to the zone, not to the Node,' : 'counts';
+    return { decides: `${decides}; ${wished} ${how} in the version seen${EVERYWHERE}`, setting: even, keeps: true };
   }
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (by !== undefined) {

@@ -248,7 +248,7 @@ const PASSED = /^(?:T(?:CP|LS)Route|TCPMapping|IngressRouteTCP|VirtualService)$/
 /** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
 export type EntryObject = Readonly<ReturnType<typeof clientEntry>>;
 
-export const clientEntry = (object: Fields, { namespace = '', name, annotations = {} }: Metadata) => {
+export const clientEntry = (object: Fields, { namespace = '', name, annotations = {}, labels = {} }: Metadata) => {
   const all = objectsIn([object['spec'], object['webhooks']]);
   const under = (...keys: readonly string[]): Fields[] => {
     const found = all.flatMap((inner) => keys.flatMap((key) => [fieldsIn(inner, key), ...listIn(inner, key)]));
@@ -268,6 +268,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   // Where its parents are Services it is for the proxies of a mesh, which are found by themselves (GEP-1294).
   const parentRefs = listIn(object, 'spec.parentRefs');
   const meshed = parentRefs.length > 0 && parentRefs.every((own) => own['kind'] === 'Service');
+  const labelled = Object.keys(labels).filter((key) => /\/stack(?:-name)?$/.test(key));
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
   const isOfNodes = kind === 'TargetGroupBinding' && targetType !== 'ip';
   const { nodeSelector, workloadSelector, routingType, useClusterIP, serviceUpstream } = fieldsIn(object, 'spec');
@@ -297,6 +298,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       passes: PASSED.test(kind) && listIn(object, 'spec.http').length === 0 ? 'true' : undefined,
       /** Whose own traffic a CiliumEnvoyConfig takes: `backendServices` are only what its Envoy sends to. */
       redirects: under('backendServices').length > 0 ? placesOf(under('services'), namespace).join() : undefined,
+      /** By the AWS Load Balancer Controller, of whose load balancer it is. */
+      madeFor: ['Ingress', 'Service'].find((own) => labelled.some((key) => key.startsWith(`${own.toLowerCase()}.`))),
       outside: textIn(object, 'spec.iamRoleArnToAssume') || textIn(object, 'spec.vpcID') || undefined,
       resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,
     }),
