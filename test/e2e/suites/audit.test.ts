@@ -1,5 +1,6 @@
 // The page of `kubectl topology audit --html` in a real browser: light, dark, on paper, narrow, by keyboard, and under attack.
-// Needs: chromium Needs no bed.
+// Needs: chromium
+// Needs no bed.
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';

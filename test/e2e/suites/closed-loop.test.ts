@@ -1,6 +1,7 @@
 // Sends real traffic to Pods that can be overloaded, and compares no hints, same-zone, upstream's Auto and the closed loop.
-// Needs: prometheus Alone: it measures latencies, which others' work would be part of. Soak: figures of the page on real traffic; `flow`,
-// `traffic-source` and `monitoring` show the same loop at work.
+// Needs: prometheus
+// Alone: it measures latencies, which others' work would be part of.
+// Soak: figures of the page on real traffic; `flow`, `traffic-source` and `monitoring` show the same loop at work.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { describeEnvironment } from '../../bench/environment.ts';

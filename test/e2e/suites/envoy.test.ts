@@ -1,6 +1,8 @@
 // A real Envoy with its rule for zones beside the closed loop: who loses fewer requests, reacts sooner and crosses less.
-// Needs: prometheus Needs built: envoy/1.40.0/envoy Alone: it measures what seconds lose, which others' work would be part of. Soak: a comparison
-// with a rival, six minutes a run; `closed-loop`, `flow` and `traffic-source` show the same loop at work.
+// Needs: prometheus
+// Needs built: envoy/1.40.0/envoy
+// Alone: it measures what seconds lose, which others' work would be part of.
+// Soak: a comparison with a rival, six minutes a run; `closed-loop`, `flow` and `traffic-source` show the same loop at work.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { useBed } from '../bed/index.ts';

@@ -1,6 +1,7 @@
 // A zone that holds replicas of ours, the leader and an API server among them, is cut off while it is being evacuated; then evacuations whose
-// Minutes: 3 settings-reconcilers are dead, and with every process of ours dead. Last, hints are switched off in the whole cluster, with every
-// process alive and dead.
+// Minutes: 3
+// settings-reconcilers are dead, and with every process of ours dead.
+// Last, hints are switched off in the whole cluster, with every process alive and dead.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

@@ -1,5 +1,6 @@
 // A release as hack/delivery.ts makes it: pulled by helm and by Gardener's own client, rendered by gardenlet's renderer, found in the image vector, and accepted by gardener-apiserver.
-// Soak: its programs take most of an hour to build. Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/owner/owner
+// Soak: its programs take most of an hour to build.
+// Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/owner/owner
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

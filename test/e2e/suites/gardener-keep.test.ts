@@ -1,5 +1,6 @@
 // A Service that the real resource manager writes again at every sync: for which share of the time it has its value with `keep` off, auto and on.
-// Soak: its programs take most of an hour to build. Needs built: gardener/gardener-1.150/gardener-resource-manager
+// Soak: its programs take most of an hour to build.
+// Needs built: gardener/gardener-1.150/gardener-resource-manager
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';

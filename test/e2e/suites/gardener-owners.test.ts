@@ -1,5 +1,6 @@
 // Each Service of the catalogue with its real owner, before, during and after a flip, agreeing and not, with and without admission: who wrote what, and for how long it was bare.
-// Minutes: 8 Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner, gardener/gardener-1.141/gardener-resource-manager
+// Minutes: 8
+// Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner, gardener/gardener-1.141/gardener-resource-manager
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';

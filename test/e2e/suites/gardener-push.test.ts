@@ -1,5 +1,7 @@
 // A release pulled together and pushed with the commands of docs/development/release.md: real skopeo and oras, and a registry that keeps what it gets.
-// Needs no bed. Needs: skopeo Needs built: gardener/oras/oras
+// Needs no bed.
+// Needs: skopeo
+// Needs built: gardener/oras/oras
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect } from 'chai';

@@ -1,5 +1,6 @@
 // Every example for Gardener, accepted by the real gardener-apiserver and the real definitions; the chart, rendered by gardenlet's renderer.
-// Soak: its programs take most of an hour to build. Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/owner/owner
+// Soak: its programs take most of an hour to build.
+// Needs built: gardener/gardener-1.141/gardener-apiserver, gardener/owner/owner
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';

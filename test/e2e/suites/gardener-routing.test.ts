@@ -1,5 +1,6 @@
 // Gardener's own routing helper as the oracle of pkg/routing: random Services, the versions that a current Gardener knows, vendors' suffixes.
-// Needs no bed. Needs built: gardener/owner/owner
+// Needs no bed.
+// Needs built: gardener/owner/owner
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import * as fc from 'fast-check';

@@ -1,5 +1,7 @@
 // Cilium itself, from Kubernetes objects to connections: its control plane, maps of the kernel and eBPF, beside `kubectl topology route`.
-// Soak: its control plane takes a quarter of an hour to build. Needs: clang-19, bpftool Needs built: planes/cilium-1.19/repl
+// Soak: its control plane takes a quarter of an hour to build.
+// Needs: clang-19, bpftool
+// Needs built: planes/cilium-1.19/repl
 //
 //   E2E_SEED=<number>  repeats the worlds of a run; it is printed
 import { expect } from 'chai';

@@ -1,5 +1,7 @@
 // What releases of Cilium do with hints, by their own functions, taken from its Go module: never is a client without a ready endpoint.
-// Minutes: 3 Needs no bed. Needs: go
+// Minutes: 3
+// Needs no bed.
+// Needs: go
 //
 //   E2E_SEED=<number>  repeats the worlds of a run; it is printed
 import { expect } from 'chai';

@@ -1,5 +1,6 @@
 // `kubectl topology check` over manifests that eleven public projects ship in their Go modules: what docs/usage/check.md says it finds there.
-// Needs no bed. Needs: go
+// Needs no bed.
+// Needs: go
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,5 +1,6 @@
 // A Seed's setting flipped on a real API server, with up to 10,000 shoots.
-// Alone: it measures time and CPU. Soak: `make e2e` has the same flip with one shoot in the suite gardener-owners.
+// Alone: it measures time and CPU.
+// Soak: `make e2e` has the same flip with one shoot in the suite gardener-owners.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

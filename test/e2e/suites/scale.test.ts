@@ -1,5 +1,6 @@
 // What the commands cost near the limits of Kubernetes, on a real API server, in steps of size.
-// Alone: it measures time and CPU. Soak: its sizes are near the limits; a small one shows nothing that other suites do not.
+// Alone: it measures time and CPU.
+// Soak: its sizes are near the limits; a small one shows nothing that other suites do not.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

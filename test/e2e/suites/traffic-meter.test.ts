@@ -1,5 +1,6 @@
 // Holds the traffic-meter against the kernel's own counters: bytes and connections between zones, by Service, each flow once.
-// Minutes: 3 Needs: conntrack, iptables
+// Minutes: 3
+// Needs: conntrack, iptables
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';

@@ -1,5 +1,6 @@
 // Faults of the data plane, seeded on a real one: each is found by the meters within a minute.
-// Minutes: 5 Needs: conntrack
+// Minutes: 5
+// Needs: conntrack
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { setTimeout as delay } from 'node:timers/promises';

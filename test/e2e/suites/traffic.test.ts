@@ -1,5 +1,6 @@
 // Measures where connections go, zone by zone, for every way a Service can ask for locality, on the real kube-proxy, and
-// holds the models of pkg/upstream against it; and a traffic-meter beside it. Needs: conntrack
+// holds the models of pkg/upstream against it; and a traffic-meter beside it.
+// Needs: conntrack
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { Node } from '../../../pkg/apis/core.ts';
