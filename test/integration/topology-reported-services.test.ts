@@ -234,6 +234,11 @@ const REGIONAL = {
   ...ON_PREMISES,
   metadata: { name: 'r-0', labels: { 'topology.kubernetes.io/zone': '1', 'kubernetes.azure.com/agentpool': 'r' } },
 };
+const TAINTED = {
+  ...REGIONAL,
+  metadata: { name: 'r-1', labels: { ...REGIONAL.metadata.labels, 'topology.kubernetes.io/zone': '0' } },
+  spec: { taints: [{ key: 'workload', value: 'batch', effect: 'NoSchedule' }] },
+};
 const MANAGED = { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
 const LATE = {
   ...ENDS,
@@ -754,6 +759,20 @@ const ROWS: readonly Row[] = [
     'PodsWaiting',
     /^✓ effective: 100 %/,
     /Pod web-9 waits for a Node: its topologySpreadConstraint counts c, where .*→ Set `nodeTaintsPolicy: Honor`/,
+  ],
+  [
+    'https://github.com/MicrosoftDocs/azure-aks-docs/issues/149',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'c:c'],
+      pods: { topologySpreadConstraints: [ZONES] },
+      extra: [TAINTED, WAITING],
+    },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /its topologySpreadConstraint counts zone "0", where every Node keeps it away\. → Set `nodeTaintsPolicy: Honor`/,
+    /ZoneIsNone/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/49906',

@@ -28,6 +28,7 @@ import type { Stated } from '../routers/types.ts';
 import { isPlacedByGardener } from '../owner.ts';
 import { type ClusterSnapshot, type FlowLoopSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { listed } from './reasons.ts';
+import { barrier } from './scheduler.ts';
 import type { SnapshotIndex } from './snapshot-index.ts';
 
 export interface ExplainOptions extends Stated {
@@ -232,7 +233,14 @@ export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: Exp
   const routes = routesBy(slices);
   const owners = ownersOf(index, service);
   const placed = placedIn(owners.workloads);
-  const clientZones = clientZonesOf(index, endpoints).filter((zone) => placed?.includes(zone) !== false);
+  // MicrosoftDocs/azure-aks-docs#149: Nodes that a taint keeps for Pods of others.
+  const isTheirs = (node: Node): boolean =>
+    owners.workloads.every((own) => barrier(node, own) !== undefined) &&
+    (index.podsOn.get(nameOf(node)) ?? []).every(({ namespace }) => namespace === 'kube-system');
+  const isKnown = owners.workloads.length > 0 && index.podsOn.size > 0;
+  const theirs = index.noZones.filter((zone) => isKnown && index.nodesIn.get(zone)?.every(isTheirs));
+  const allZones = clientZonesOf(index, endpoints).filter((zone) => placed?.includes(zone) !== false);
+  const clientZones = allZones.filter((zone) => !theirs.includes(zone));
   const ideal = idealSlices(slices, expected);
   // Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without.
   const planned = [strategy ?? effectiveStrategy(service)].find(isPlannedStrategy);
@@ -274,7 +282,7 @@ export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: Exp
     nodes,
     clientZones,
     traffics: trafficsOf(routes, slices, clientZones, index.weights),
-    noZones: index.noZones,
+    noZones: index.noZones.filter((zone) => !theirs.includes(zone)),
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,

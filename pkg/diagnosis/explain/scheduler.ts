@@ -77,7 +77,7 @@ const countedInVain = ({ snapshot, workloads }: Facts): string[] =>
     return hard.flatMap(({ topologyKey }) =>
       [...Map.groupBy(open, ({ metadata }) => metadata?.labels?.[topologyKey] ?? '')]
         .filter(([domain, own]) => domain !== '' && own.every((node) => barrier(node, workload) !== undefined))
-        .map(([domain]) => domain),
+        .map(([domain]) => (/^\d+$/.test(domain) ? `zone "${domain}"` : domain)),
     );
   });
 
