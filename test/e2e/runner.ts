@@ -157,6 +157,10 @@ export const listSuites = (): string => {
  */
 export const selectSuites = (wanted: readonly string[]): string[] => {
   const all = allSuites();
+  const crowded = all.filter((suite) =>
+    linesOf(suite).some((text) => /^\/\/ .*\S (?:Needs(?: built)?: |Needs no bed|Alone: |Soak: |Minutes: )/.test(text)),
+  );
+  if (crowded.length > 0) throw new Error(`suites ${crowded.join(', ')}: what the runner reads in heads begins a line`);
   /** Where no suite has the name, those that begin with it: `attack` is all that attack. */
   const named = (name: string): string[] =>
     all.includes(name) ? [name] : all.filter((suite) => suite.startsWith(`${name}-`));
