@@ -1785,7 +1785,8 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'SingleEndpoint',
     /^✗ not wanted: .*33 %/,
-    /one ready endpoint .* NotRequested .*/,
+    /one ready endpoint .*, at least one per zone\. Then: Set `spec\.trafficDistribution/,
+    /NotRequested/,
   ],
   [
     'https://github.com/Azure/AKS/issues/1840',
@@ -1920,6 +1921,18 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: /,
     /→ See where its volumes lie .* in different zones, .*`volumeBindingMode: WaitForFirstConsumer`/,
     /See why in their events|Run more replicas/,
+  ],
+  [
+    'https://github.com/argoproj/argo-cd/issues/4256',
+    {
+      endpoints: ['b'],
+      pods: { containers: [{ name: 'redis', image: 'public.ecr.aws/docker/library/redis:7.0.15' }] },
+    },
+    'NotWanted',
+    'SingleEndpoint',
+    /^✗ not wanted: .*33 %/,
+    /→ Clients in other zones cross, .*would be a store of its own, .*podAffinity to this Pod/,
+    /NotRequested|Run more replicas|kubectl (?:patch|scale|rollout)/,
   ],
 ];
 

@@ -6,7 +6,7 @@ import type { Route } from '../../upstream/index.ts';
 import { unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
-import { chosenBy, evacuatedZones, evacuationCauses, inOneZone, spreadCauses, spreadText } from './spread.ts';
+import { chosenBy, evacuatedZones, evacuationCauses, inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
 import { isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
@@ -130,7 +130,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isSingle = clientZones.length === 1 && placed;
   // In one zone nothing has to be asked for, nor of the one Pod that an election picks.
   const isAlone = facts.families.every(({ endpoints }) => endpoints.length < 2);
-  const isPointless = !wanted && (isSingle || (isAlone && chosenBy(facts) !== ''));
   const kind = kindCauses(facts);
   const loop = loopCauses(facts);
   const isEdge = !wanted && edgeRequest(facts) !== undefined;
@@ -157,7 +156,15 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // Proxies never look at hints of a headless Service or one with the policy Local.
   const isRouted = kind.every(({ stage }) => stage === 'given');
   const behind = behindCauses(facts);
-  const spread = isRouted && behind.length === 0 ? spreadCauses(facts) : [];
+  const lying = isRouted && behind.length === 0 ? spreadCauses(facts) : [];
+  const isChosen = chosenBy(facts) !== '';
+  const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
+  const isVainRequest = request?.reason === 'NotRequested';
+  const isPointless = !wanted && (isSingle || isVainRequest || (isAlone && isChosen));
+  // What is asked for counts once there are more.
+  const later =
+    isVainRequest && !isChosen && !isStore(facts) ? [isTooOld(request.reason, facts) ? TOO_OLD : request.remedy] : [];
+  const spread = lying.map((each) => ({ ...each, remedy: [each.remedy, ...later].join(' Then: ') }));
   const found = [
     ...(nodes.length === 0
       ? [cause('used', 'NoNodes', `No ready Node is known: nothing can be said about clients of Service ${name}.`)]

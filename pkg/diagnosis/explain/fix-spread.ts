@@ -11,7 +11,7 @@ import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, waitingFor, workloadTitle } from './scheduler.ts';
-import { chosenBy, hasFew, runsOnFargate } from './spread.ts';
+import { chosenBy, hasFew, isStore, runsOnFargate } from './spread.ts';
 import { elsewhere } from './wanted.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
@@ -120,7 +120,10 @@ export const showPods: Fix = ({ service }) => {
 
 /** What Nodes there are says nothing of where Fargate makes others. */
 export const MORE_PODS: readonly Fix[] = [
-  (facts) => (runsOnFargate(facts) || chosenBy(facts) !== '' || waitingFor(facts).text !== '' ? showPods(facts) : []),
+  (facts) =>
+    runsOnFargate(facts) || isStore(facts) || chosenBy(facts) !== '' || waitingFor(facts).text !== ''
+      ? showPods(facts)
+      : [],
   ...SPREADING,
   showPods,
 ];

@@ -5,6 +5,7 @@ import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { markedSlices } from '../../evacuation/decide.ts';
 import { matchesSelector } from '../../routing/types.ts';
+import { STORES } from '../bypasses/programs.ts';
 import { isPlacedByGardener } from '../owner.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
@@ -140,6 +141,12 @@ const VOLUMES_REMEDY =
 const SHARED_REMEDY =
   'Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too. Else clients there cross, or have to run beside it.';
 
+const STORE_REMEDY =
+  'Clients in other zones cross, whatever the Service asks for. Another replica would be a store of its own, unless the program is set up to copy its data. The client that asks most of it can run in its zone: give it a podAffinity to this Pod with `topologyKey: topology.kubernetes.io/zone`.';
+
+export const isStore = ({ workloads }: Facts): boolean =>
+  workloads.some(({ images: [image = ''] }) => STORES.test(image));
+
 const HARDER_REMEDY =
   'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
 
@@ -270,10 +277,9 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     const others = beside.length === 0 ? '' : ` (${listed(beside)})`;
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
-    const shared = workloads.some(({ kind, volumes }) => kind === 'Deployment' && volumes === true)
-      ? SHARED_REMEDY
-      : undefined;
-    const remedy = role === '' ? (waitingCauses(facts)[0]?.remedy ?? shared) : `${LEADER_REMEDY}${others}.`;
+    const isShared = workloads.some(({ kind, volumes }) => kind === 'Deployment' && volumes === true);
+    const held = isStore(facts) ? STORE_REMEDY : isShared ? SHARED_REMEDY : undefined;
+    const remedy = role === '' ? (waitingCauses(facts)[0]?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${waitingFor(facts).text}`, remedy)];
   }
   if (empty.length === 0) return [];
