@@ -50,14 +50,14 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
 };
 
 /** What stays of the connections; where nothing can be predicted, why not. */
-const shareText = ({ effective, used, given }: Explanation, through = ''): string => {
+const shareText = ({ effective, used, given, scope }: Explanation, through = ''): string => {
   const { inZoneShare, noShare, failing, failingInPart, downZones } = effective;
   const down = downZones.length === 0 ? '' : `; no Node of ${downZones.join(', ')} is ready`;
   if (inZoneShare === null) return `no share can be predicted (${noShare})${down}`;
   const arrive = failing.length + failingInPart.length > 0 || used.some(({ endpoints }) => endpoints === 0);
   // What has no zone counts as crossing, and may not.
   const zones = [...used.map(({ zone }) => zone), ...given.flatMap((family) => Object.keys(family.zones))];
-  return `${zones.includes('') ? 'at least ' : ''}${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} stay in their zone${down}`;
+  return `${zones.includes('') ? 'at least ' : ''}${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} ${scope.foreign ? 'would stay' : 'stay'} in their zone${down}`;
 };
 
 /** Zones that are served keep to their hints, and some of these lend endpoints across zones. */
@@ -73,8 +73,10 @@ const failingText = ({ failing, failingInPart }: Explanation['effective']): stri
   return failingInPart.length === 0 ? all : `${all}; some of those of clients in ${failingInPart.join(', ')} fail`;
 };
 
+const phrases = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('; ');
+
 const entersText = ({ scope: { enters } }: Explanation): string =>
-  enters === '' ? '' : `; traffic from outside enters ${enters}`;
+  enters === '' ? '' : `traffic from outside enters ${enters}`;
 
 /** What meters saw go past the cluster IP, with where they would see it; empty where nothing was measured. */
 const pastText = (past: MeasuredPast | undefined): string => {
@@ -93,12 +95,12 @@ const wayOf = ({ scope: { around } }: Explanation) =>
 
 /** Who else goes around the cluster IP, or may, and what was measured of it. */
 const aroundTexts = (report: Explanation): string[] => {
-  const measured = pastText(report.scope.past);
   const others = report.scope.around.filter((each) => each !== wayOf(report));
   return [
-    ...(measured === '' ? [] : [measured]),
+    pastText(report.scope.past),
     ...others.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps, behind }) => {
       if (behind === true) return `from its Pods requests ${possible ? 'may ' : ''}go on to others (${object})`;
+      if (client === 'kube-apiserver') return `${client} (${object}) calls it and keeps its connections`;
       const why = watches === undefined ? '' : `watches ${watches} and `;
       const how = byHints === true ? ', by the same hints' : keeps === true && !possible ? ' and keeps to zones' : '';
       return `${client} (${object}) ${why}${possible ? 'may go' : 'goes'} around it${how}`;
@@ -128,24 +130,21 @@ const isAlone = ({ scope: { around, unseen, past, enters } }: Explanation): bool
   enters === '' && around.length + unseen.length === 0 && (past === undefined || past.settled);
 
 const scopedText = (report: Explanation, alone: string): string => {
-  const [{ unseen }, enters] = [report.scope, entersText(report)];
-  const limits = [
-    ...limitTexts(report),
-    ...aroundTexts(report),
-    ...(unseen.length === 0 ? [] : [`who else reaches its Pods was not seen (${unseen.join(', ')})`]),
-  ];
-  const kept = keptText(report);
-  return clean(`${[`${isAlone(report) ? alone : 'through its cluster IP '}${kept}`, ...limits].join('; ')}${enters}`);
+  const { unseen } = report.scope;
+  const kept = `${isAlone(report) ? alone : 'through its cluster IP '}${keptText(report)}`;
+  const who = unseen.length === 0 ? '' : `who else reaches its Pods was not seen (${unseen.join(', ')})`;
+  return clean(phrases([kept, ...limitTexts(report), ...aroundTexts(report), who, entersText(report)]));
 };
 
-/** What crosses is of connections through the cluster IP: who goes around it is named here as well. */
-const missedText = (report: Explanation): string => {
-  const { effective } = report;
-  const limits = effective.inZoneShare === null ? [] : aroundTexts(report);
-  const isWhole = limits.length === 0 && wayOf(report) === undefined && report.scope.enters === '';
+/** What crosses is of connections through the cluster IP: who goes around it is named here as well, first where no other client is seen. */
+const missedText = (report: Explanation, verdict: string): string => {
+  const { effective, scope } = report;
+  const others = [...(effective.inZoneShare === null ? [] : aroundTexts(report)), entersText(report)];
+  const isWhole = (phrases(others) === '' && wayOf(report) === undefined) || scope.foreign;
   const share = shareText(report, isWhole ? '' : ' through its cluster IP');
-  const texts = [`${share}${failingText(effective)}`, ...limitTexts(report), ...limits];
-  return clean(`${texts.join('; ')}${entersText(report)}`);
+  const own = phrases([`${share}${failingText(effective)}`, ...limitTexts(report)]);
+  const foreign = [...others, `${verdict}of clients inside, of which none is seen, ${own}`];
+  return clean(phrases(scope.foreign ? foreign : [`${verdict}${own}`, ...others]));
 };
 
 /** A setting that this version does not act on is there, and named. */
@@ -171,9 +170,9 @@ const throughLine = (report: Explanation): readonly [paint: 'good' | 'bad' | 'st
     case 'Unknown':
       return ['strong', '?', `not known: ${unseenText(report)}${shareText(report)}`];
     case 'NotWanted':
-      return ['bad', '✗', `${unwantedText(report)}; ${missedText(report)}`];
+      return ['bad', '✗', missedText(report, `${unwantedText(report)}; `)];
     case 'Ineffective':
-      return ['bad', '✗', `ineffective: ${missedText(report)}`];
+      return ['bad', '✗', missedText(report, 'ineffective: ')];
   }
 };
 

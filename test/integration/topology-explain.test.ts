@@ -291,7 +291,7 @@ describe('kubectl topology explain, on files', () => {
     ],
     [
       'webhook-skipped',
-      /^✗ not wanted: .*; 33 % of connections through its cluster IP stay in their zone; kube-apiserver \(.*\) goes around it$/,
+      /^✗ kube-apiserver \(.*\) calls it and keeps its connections; not wanted: .*; of clients inside, of which none is seen, 33 % of/,
       'garden/endpointslice-webhook',
     ],
     ['zone-is-none', /^\? not known: no share can be predicted \(Nodes of zone "0" may be in any zone/],

@@ -846,7 +846,7 @@ const ROWS: readonly Row[] = [
     },
     'NotWanted',
     'ZoneFailsHealthCheck',
-    /^✗ not wanted: /,
+    /^✗ traffic from outside enters .*; not wanted: /,
     /no ready endpoint in c: .* Deployment web has 2 replicas for 3 zones\. .*HintsIgnored .*PodsNotSpread .*→ Run more replicas/,
     /NotRequested|"trafficDistribution"/,
   ],
@@ -1123,7 +1123,7 @@ const ROWS: readonly Row[] = [
     { nodeLabels: { 'cloud.google.com/gke-nodepool': 'a' }, spec: LOCAL_ENTRY, endpoints: ['a', 'a', 'a', 'b'] },
     'NotWanted',
     'LoadBalancerTraffic',
-    /^✗ not wanted: /,
+    /^✗ traffic from outside enters .*; not wanted: /,
     /1 endpoint .* on node-1 as much as 3 on node-0\. .*weighted-load-balancing: pods-per-node.*ZoneFailsHealthCheck/,
   ],
   [
@@ -1254,7 +1254,7 @@ const ROWS: readonly Row[] = [
     { version: '1.24.10', spec: LOCAL_ENTRY, endpoints: ['a', 'b'], extra: [ENDS] },
     'NotWanted',
     'ZoneFailsHealthCheck',
-    /^✗ not wanted: /,
+    /^✗ traffic from outside enters .*; not wanted: /,
     /all its endpoints on node-2 terminate: kube-proxy there drops .*Update kube-proxy to 1\.26/,
   ],
   [
@@ -1661,6 +1661,20 @@ const ROWS: readonly Row[] = [
     /drop what enters/,
   ],
   [
+    'https://github.com/envoyproxy/gateway/issues/5195',
+    {
+      nodes: ['a', 'b'],
+      spec: LOCAL_ENTRY,
+      endpoints: ['a'],
+      extra: [{ ...UNTAINTED_SERVER, metadata: { ...UNTAINTED_SERVER.metadata, name: 'gke-main-pool-356a1b2c-x7k2' } }],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /^✗ traffic from outside enters through any Node that the load balancer of Google picks, .* as intended .*33 % of connections would stay/,
+    /no Node there passes the health check of the load balancer.*As the policy intends/,
+    /drop/,
+  ],
+  [
     'https://github.com/k3s-io/k3s/issues/6633',
     {
       version: '1.26.2+k3s1',
@@ -1671,7 +1685,7 @@ const ROWS: readonly Row[] = [
     },
     'NotWanted',
     'ZoneFailsHealthCheck',
-    /33 % .*ServiceLB of k3s\), among Nodes with one of its Pods \(externalTrafficPolicy Local\)$/,
+    /ServiceLB of k3s\), among Nodes with one of its Pods .*; of clients inside, of which none is seen, 33 % /,
     /no ready endpoint in c: .*As the policy intends: ServiceLB/,
     /passes it on|All ready worker Nodes/,
   ],
@@ -1776,7 +1790,7 @@ const ROWS: readonly Row[] = [
     { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' }, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'NotRequested',
-    /^✗ not wanted: .*33 %/,
+    /^✗ traffic from outside enters .*; not wanted: .*33 %/,
     /externalTrafficPolicy Local is for traffic from outside/,
   ],
   [

@@ -335,8 +335,8 @@ export const CLIENTS = clients({
     decides:
       'the API server goes through the proxy of its own host and keeps connections, so one endpoint may get most; with --enable-aggregator-routing=true it takes a random endpoint and ignores hints',
     setting:
-      'leave `--enable-aggregator-routing` off where zones count (Gardener sets it); where load counts, the gate `WebhookRoundTripLoadBalancing` with it balances reviews',
-    source: 'kubernetes/apiserver pkg/util/proxy/proxy.go; kubernetes/kubernetes#127335, #139237',
+      'leave `--enable-aggregator-routing` off where zones count (Gardener sets it); where load counts, set it for all API servers, for webhooks with the gate `WebhookRoundTripLoadBalancing`, which balances reviews',
+    source: 'kubernetes/apiserver pkg/util/proxy/proxy.go; kubernetes#127335, #139237; metrics-server#764',
   },
 });
 

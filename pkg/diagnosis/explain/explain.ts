@@ -3,7 +3,7 @@ import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
-import { unseenWatchers } from '../bypasses/watchers.ts';
+import { selects, unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
@@ -216,8 +216,16 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
 };
 
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
-const scopeOf = (facts: Facts) => {
-  const { snapshot, bypasses, clientZones, service, index, past } = facts;
+const scopeOf = (facts: Facts, wanted: boolean) => {
+  const { name, snapshot, bypasses, clientZones, service, index, past } = facts;
+  const entry = entryOf(facts);
+  const ways = index.bypasses.byService.get(name) ?? [];
+  const callers = index.bypasses.members.callers.get(name) ?? [];
+  const isCalled = callers.some(({ runner }) => !selects(service, runner)) || bypasses.length < ways.length;
+  const foreign =
+    !(wanted || isCalled || past !== undefined) &&
+    bypasses.every(({ client }) => client === 'kube-apiserver') &&
+    (ways.length > 0 || entry?.policy === 'Local');
   const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
   return {
     through: 'clusterIP' as const,
@@ -237,7 +245,9 @@ const scopeOf = (facts: Facts) => {
     /** Only where meters measured it: connections a second past the Service, to the addresses of its endpoints. */
     ...defined({ past }),
     /** By which Node traffic from outside enters; empty where none does. */
-    enters: entryOf(facts)?.enters ?? '',
+    enters: entry?.enters ?? '',
+    /** It is entered under the policy Local, or called by the API server, and no other client is seen. */
+    foreign,
   };
 };
 
@@ -269,7 +279,7 @@ export const diagnose = (
       : 'Ineffective';
   })();
   const causes = findCauses(facts, effective.effective, wanted.wanted);
-  return { facts, verdict, scope: scopeOf(facts), wanted, given: givenReport(facts), effective, causes };
+  return { facts, verdict, scope: scopeOf(facts, wanted.wanted), wanted, given: givenReport(facts), effective, causes };
 };
 
 export type Diagnosis = ReturnType<typeof diagnose>;
