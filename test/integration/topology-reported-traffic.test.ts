@@ -1378,6 +1378,21 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /`client\.rack` of consumers, .*`rack` of KafkaConnect .* in Strimzi 0\.29/,
   ],
   [
+    'https://github.com/grafana/mimir/issues/13558',
+    {
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 9092 }] },
+      extra: [
+        ...members('quay.io/strimzi/kafka:0.46.0-kafka-4.0.0').extra,
+        running('ingester', {
+          image: 'grafana/mimir:3.1.0',
+          args: ['-ingest-storage.kafka.address=web.shop.svc:9092'],
+        }),
+      ],
+    },
+    around('members'),
+    /`client\.rack` of consumers, .*of Mimir `-ingest-storage\.kafka\.client-rack`, .*fetch-concurrency-max=0`/,
+  ],
+  [
     'https://github.com/zalando/postgres-operator/issues/1119',
     {
       extra: [

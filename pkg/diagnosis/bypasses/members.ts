@@ -19,6 +19,9 @@ const OF_PEERS = 'its own Pods take addresses of one another from the API server
 const RACKS: Readonly<Record<string, RegExp>> = {
   // redpanda-data/console#166
   '; of Redpanda Console `kafka.rackId`': /redpandadata\/console/,
+  // grafana/mimir#13558, #16566 (open)
+  '; of Mimir `-ingest-storage.kafka.client-rack`, which counts only with `-ingest-storage.kafka.fetch-concurrency-max=0`':
+    /grafana\/mimir:/,
   // strimzi/strimzi-kafka-operator#6492, #7339
   '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`':
     /strimzi\/kafka:|-kafka-(?:brokers|bootstrap)$/,

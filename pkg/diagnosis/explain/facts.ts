@@ -238,9 +238,9 @@ export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: Exp
     owners.workloads.every((own) => barrier(node, own) !== undefined) &&
     (index.podsOn.get(nameOf(node)) ?? []).every(({ namespace }) => namespace === 'kube-system');
   const isKnown = owners.workloads.length > 0 && index.podsOn.size > 0;
-  const theirs = index.noZones.filter((zone) => isKnown && index.nodesIn.get(zone)?.every(isTheirs));
+  const theirs = new Set(index.noZones.filter((zone) => isKnown && index.nodesIn.get(zone)?.every(isTheirs)));
   const allZones = clientZonesOf(index, endpoints).filter((zone) => placed?.includes(zone) !== false);
-  const clientZones = allZones.filter((zone) => !theirs.includes(zone));
+  const clientZones = allZones.filter((zone) => !theirs.has(zone));
   const ideal = idealSlices(slices, expected);
   // Labels decide where they ask; the flow controller follows the annotation, with a label or (observing) without.
   const planned = [strategy ?? effectiveStrategy(service)].find(isPlannedStrategy);
@@ -282,7 +282,7 @@ export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: Exp
     nodes,
     clientZones,
     traffics: trafficsOf(routes, slices, clientZones, index.weights),
-    noZones: index.noZones.filter((zone) => !theirs.includes(zone)),
+    noZones: index.noZones.filter((zone) => !theirs.has(zone)),
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,
