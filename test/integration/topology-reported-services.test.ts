@@ -542,6 +542,32 @@ const ROWS: readonly Row[] = [
     /scale what runs|topologySpreadConstraint|kubectl patch/,
   ],
   [
+    'https://github.com/timescale/helm-charts/pull/25',
+    {
+      spec: { ...CLOSE, selector: { cluster: 'pg', role: 'replica' } },
+      endpoints: ['a:a', 'a:a'],
+      extra: [
+        ...['master', 'replica', 'replica'].map((role, index) => ({
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { namespace: 'shop', name: `pg-${index}`, labels: { cluster: 'pg', role } },
+          spec: { nodeName: 'node-0' },
+        })),
+        {
+          apiVersion: 'apps/v1',
+          kind: 'StatefulSet',
+          metadata: { namespace: 'shop', name: 'pg' },
+          spec: { replicas: 3, template: { metadata: { labels: { cluster: 'pg' } } }, volumeClaimTemplates: [{}] },
+        },
+      ],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 33 %/,
+    /StatefulSet pg has no topologySpreadConstraint on .*→ What writes that label .*Volumes keep the Pods in their zones/,
+    /is not among these objects|kubectl (?:patch|scale)/,
+  ],
+  [
     'https://github.com/aws/containers-roadmap/issues/1125',
     {
       version: '1.32.3',

@@ -162,9 +162,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isVainRequest = request?.reason === 'NotRequested';
   const isPointless = !wanted && (isSingle || isVainRequest || (isAlone && isChosen));
   // What is asked for counts once there are more.
-  const later =
-    isVainRequest && !isChosen && !isStore(facts) ? [isTooOld(request.reason, facts) ? TOO_OLD : request.remedy] : [];
-  const spread = lying.map((each) => ({ ...each, remedy: [each.remedy, ...later].join(' Then: ') }));
+  const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
+  const isLater = isVainRequest && !isChosen && !isStore(facts);
+  const spread = lying.map((each) => (isLater ? { ...each, remedy: `${each.remedy} Then: ${later}` } : each));
   const found = [
     ...(nodes.length === 0
       ? [cause('used', 'NoNodes', `No ready Node is known: nothing can be said about clients of Service ${name}.`)]

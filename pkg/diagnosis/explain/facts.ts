@@ -61,14 +61,16 @@ const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
 /** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {
   const { namespace } = serviceRefOf(service);
-  const workloads = controllersOf((index.workloads.get(namespace) ?? []).filter((each) => selects(service, each)));
+  const near = index.workloads.get(namespace) ?? [];
+  const workloads = controllersOf(near.filter((each) => selects(service, each)));
   const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
     (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
   );
-  const pods = (index.pods.get(namespace) ?? []).filter(({ labels }) =>
-    selects(service, { namespace, podLabels: labels }),
-  );
-  return { pods, workloads, autoscalers };
+  const pods = (index.pods.get(namespace) ?? []).filter((pod) => selects(service, { ...pod, podLabels: pod.labels }));
+  const names = new Set(pods.map(({ name }) => name.replace(/-\d+$/, '')));
+  const sets = near.filter(({ kind, name }) => kind === 'StatefulSet' && names.has(name));
+  /** Also those whose Pods have labels that their template does not give them (timescale/helm-charts#25). */
+  return { pods, workloads, autoscalers, makers: workloads.length > 0 ? workloads : sets };
 };
 
 /** Zones to which Gardener keeps a control plane's Pods and what talks to them: its Shoot has no failure tolerance of zones. */

@@ -111,7 +111,6 @@ export const waitingFor = (facts: Facts) => {
     [
       'anti-affinity',
       apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
-      // kubernetes/kubernetes#66533
       remedyOf('OnePerZone'),
     ],
     [

@@ -51,9 +51,9 @@ const spreadBy = (workload: Workload): string => {
 const byMean = ({ kind }: Facts['autoscalers'][number]): boolean => kind === 'HorizontalPodAutoscaler';
 
 export const spreadText = (facts: Facts): string => {
-  const { workloads, wish, autoscalers } = facts;
+  const { makers, wish, autoscalers } = facts;
   const scalers = autoscalers.filter(byMean).map(({ kind, name }) => `${kind} ${name} scales by the mean of all zones`);
-  const found = [...workloads.map(spreadBy), ...scalers].sort(byText);
+  const found = [...makers.map(spreadBy), ...scalers].sort(byText);
   return [...found, ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
 };
 
@@ -91,8 +91,8 @@ export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
 const FARGATE_REMEDY =
   'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Fargate supports no topologySpreadConstraint.';
 
-export const hasFew = ({ workloads, clientZones }: Facts): boolean =>
-  sumBy(workloads, ({ replicas }) => replicas) < clientZones.length;
+export const hasFew = ({ makers, clientZones }: Facts): boolean =>
+  sumBy(makers, ({ replicas }) => replicas) < clientZones.length;
 
 /** kubernetes/kubernetes#82494 */
 const UNREADY = [
@@ -202,7 +202,7 @@ const LEADER_REMEDY =
   'More replicas give the Service no endpoint as long as one Pod has that label (a leader, or one member): let clients that may read elsewhere use a Service of the other Pods';
 
 const ROLE_REMEDY =
-  'What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them: both are set where the operator takes replicas and constraints.';
+  'What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them over zones: both are set where the operator, or the chart, takes replicas and constraints.';
 
 /** The label by which a Service takes some of several Pods, where no template gives it to all; empty: it does not. */
 export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref }: Facts): string => {
@@ -230,7 +230,7 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   const { remedy } = waitingFor(facts);
   if (first !== undefined)
     return remedy && first.remedy === VOLUMES_REMEDY ? remedy : [remedy ?? '', first.remedy].join(' ').trim();
-  if (chosenBy(facts) !== '') return ROLE_REMEDY;
+  if (chosenBy(facts) !== '') return `${ROLE_REMEDY} ${found[0]?.remedy ?? ''}`.trim();
   const [waiting] = waitingCauses(facts);
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;
   // What waits would not come to lie elsewhere by a restart.
@@ -250,7 +250,7 @@ const unseenMaker = ({ pods, snapshot: { workloads } }: Facts): string => {
 };
 
 const familySpread = (facts: Facts, { family, endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
-  const { clientZones, name, workloads } = facts;
+  const { clientZones, name, workloads, makers } = facts;
   const [only] = endpoints;
   if (only === undefined || clientZones.length < 2) return [];
   const counts = countBy(endpoints, ({ zone }) => zone);
@@ -283,9 +283,9 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${waitingFor(facts).text}`, remedy)];
   }
   if (empty.length === 0) return [];
-  const found = workloads.map((workload) => placing(facts, workload, empty));
+  const found = makers.map((workload) => placing(facts, workload, empty));
   const why = found.map((each) => ` ${each.why}`).join('') || unseenMaker(facts);
-  const rolling = workloads.map(rollingText).join('');
+  const rolling = makers.map(rollingText).join('');
   const isTogether = counts.size === 1 && only.zone !== '';
   const isOnOne = only.nodeName !== '' && endpoints.every(({ nodeName }) => nodeName === only.nodeName);
   const host = isOnOne ? ` on ${only.nodeName}` : '';
