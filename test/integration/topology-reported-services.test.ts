@@ -1701,6 +1701,27 @@ const ROWS: readonly Row[] = [
     /drop/,
   ],
   [
+    'https://github.com/kubernetes-sigs/metrics-server/issues/764',
+    {
+      version: '1.30.6',
+      endpoints: ['a', 'b'],
+      extra: [
+        UNTAINTED_SERVER,
+        {
+          apiVersion: 'apiregistration.k8s.io/v1',
+          kind: 'APIService',
+          metadata: { name: 'v1beta1.metrics.k8s.io' },
+          spec: { service: { namespace: 'shop', name: 'web' } },
+        },
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ kube-apiserver \(APIService v1beta1\S+\) calls it and keeps its connections; .*of which none is seen, 25 % of/,
+    /where load counts, set it for all API servers.*For clients inside the cluster: Update to 1\.31/,
+    /topology-mode: Auto`|goes around it/,
+  ],
+  [
     'https://github.com/k3s-io/k3s/issues/6633',
     {
       version: '1.26.2+k3s1',

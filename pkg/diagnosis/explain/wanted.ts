@@ -295,12 +295,16 @@ export const elsewhere = ({ bypasses, autoscalers }: Facts): readonly [says: str
 };
 
 const refusedRequest = (facts: Facts): Cause => {
-  const { service, wish, name, ref, options, version } = facts;
+  const { service, wish, name, ref, options, version, shares, endpoints, bypasses } = facts;
   const { field, distribution, key, auto } = settingsFor(facts);
   const gate = isEnabled('TopologyAwareHints', version, options.gates)
     ? ''
     : ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (it is off by default before 1.24)';
-  const ask = `Set the annotation \`${key}: ${auto}\`${gate}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
+  // kubernetes-sigs/metrics-server#764
+  const isFew = shares.kind === 'known' && endpoints.length < shares.ratios.size;
+  const ask = isFew
+    ? 'Update to 1.31 or newer for `spec.trafficDistribution`: the annotation gives no hints to fewer endpoints than zones.'
+    : `Set the annotation \`${key}: ${auto}\`${gate}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
   const set =
     distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
   const remedy = field === undefined ? ask : set;
@@ -319,9 +323,11 @@ const refusedRequest = (facts: Facts): Cause => {
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
   const evidence = `${says}Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
-  const way = facts.bypasses.some(({ client }) => client === 'node-local-dns') ? undefined : askingNote(facts)?.way;
-  const who = sets || (service.spec?.externalTrafficPolicy === 'Local' ? 'For clients inside the cluster: ' : '');
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${who}${way ?? remedy}`);
+  const by = (who: string) => bypasses.some(({ client }) => client === who);
+  const way = by('node-local-dns') ? undefined : askingNote(facts)?.way;
+  const isOther = service.spec?.externalTrafficPolicy === 'Local' || by('kube-apiserver');
+  const whose = sets || (isOther ? 'For clients inside the cluster: ' : '');
+  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${whose}${way ?? remedy}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
