@@ -210,7 +210,8 @@ const FAMILIES: readonly Kind[] = [
     },
   },
   {
-    shown: /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-|^cloud\.google\.com\/gke-|^gke-\S+-\w{4,8}(?:-\d+)?$/,
+    shown:
+      /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-|^cloud\.google\.com\/gke-|^gke-\S+-\w{4,8}(?:-\d+)?$/,
     enters: 'through any Node that the load balancer of Google picks',
     // kubernetes/ingress-gce pkg/annotations/service.go; GKE documents it from 1.31.0-gke.1506000 on
     evenly: 'weigh Nodes by their Pods (annotation `networking.gke.io/weighted-load-balancing: pods-per-node`)',

@@ -103,7 +103,9 @@ export const entryOf = (facts: Facts) => {
     if (isBlind)
       local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
-    const failure = isLocal ? failureOf(facts, takers, kind.announced === undefined && !blind, { ...kind, ...defined({ silentIn }) }) : undefined;
+    const failure = isLocal
+      ? failureOf(facts, takers, kind.announced === undefined && !blind, { ...kind, ...defined({ silentIn }) })
+      : undefined;
     if (failure) local = `; ${failure.why}`;
     if (isClosed) local = '; no Node may take it, so it fails';
     const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
