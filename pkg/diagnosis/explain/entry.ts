@@ -46,12 +46,11 @@ const PASSES = {
 
 /** Under the policy Local, why what enters is not taken on its Node; whether its load balancer asks for health. */
 const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
-  const { silentIn, passesIn } = by;
-  if (takers.some(({ status }) => passesIn?.test(status?.nodeInfo?.kubeletVersion ?? ''))) return PASSES;
+  if (takers.some(({ status }) => by.passesIn?.test(status?.nodeInfo?.kubeletVersion ?? ''))) return PASSES;
   const own = takers.map((node) => index.routers.of(node));
   const isDeaf = own.some(({ router, version }) => router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? ''));
   const isEnvoy = endpoints[0]?.address === PLACEHOLDER;
-  if (isEnvoy && silentIn !== undefined) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: none announces it` };
+  if (isEnvoy && by.silentIn !== undefined) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: none announces it` };
   // cilium/cilium#33547 (open); cloudnativelabs/kube-router#455, #1612
   if (isEnvoy && asks) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: each fails the health check of a load balancer` };
   if (!asks || !isDeaf) return undefined;

@@ -218,8 +218,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
 const scopeOf = (facts: Facts, wanted: boolean) => {
   const { name, snapshot, bypasses, clientZones, service, index, past } = facts;
-  const entry = entryOf(facts);
-  const ways = index.bypasses.byService.get(name) ?? [];
+  const [entry, ways] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
   const callers = index.bypasses.members.callers.get(name) ?? [];
   const isCalled = callers.some(({ runner }) => !selects(service, runner)) || bypasses.length < ways.length;
   const foreign =

@@ -12,7 +12,6 @@ import { groupNodes } from '../models/routes.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
-import type { Taint } from './scheduler.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 
 type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
@@ -27,9 +26,7 @@ const milliCpuOf = ({ status }: Node): number | undefined => {
 
 /** A server of k3s and the like has the label of the control plane and no taint: Pods run there as on any Node. */
 const asWorker = (node: Node): Node =>
-  ((node.spec?.taints ?? []) as readonly Taint[]).some(({ effect = '' }) => effect.startsWith('No'))
-    ? node
-    : { ...node, metadata: { ...node.metadata, labels: { [LABEL_ZONE]: zoneOfNode(node) } } };
+  (node.spec?.taints ?? []).length > 0 ? node : { ...node, metadata: { labels: { [LABEL_ZONE]: zoneOfNode(node) } } };
 
 /** Services of its Pods that have another value of this label, as those of replicas beside that of a primary. */
 export const servicesBeside = (snapshot: ClusterSnapshot, service: Service, label: string): string[] => {
