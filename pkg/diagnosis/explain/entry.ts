@@ -1,6 +1,6 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
-import { countBy, defined, nameOf } from '../../apis/values.ts';
+import { countBy, nameOf } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
 import { callingOf, nodePortEntries } from '../bypasses/find.ts';
@@ -73,7 +73,7 @@ export const entryOf = (facts: Facts) => {
     itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer'),
   ].filter((own) => own.length > 0);
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const at = ({ blind, daemonSet, silentIn, ...kind }: Kind) => {
+  const at = ({ blind, daemonSet, ...kind }: Kind) => {
     // Where its Pods are not seen, their selectors say it.
     const runners = index.bypasses.daemonSets.filter(({ name }) => daemonSet?.test(name));
     const hostsOf = (set: (typeof runners)[number]): string[] => {
@@ -102,9 +102,7 @@ export const entryOf = (facts: Facts) => {
     if (isBlind)
       local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
-    const failure = isLocal
-      ? failureOf(facts, takers, kind.announced === undefined && !blind, { ...kind, ...defined({ silentIn }) })
-      : undefined;
+    const failure = isLocal ? failureOf(facts, takers, kind.announced === undefined && !blind, kind) : undefined;
     if (failure) local = `; ${failure.why}`;
     if (isClosed) local = '; no Node may take it, so it fails';
     const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;

@@ -42,9 +42,7 @@ export const servicesBeside = (snapshot: ClusterSnapshot, service: Service, labe
 export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) => {
   const readyNodes = itemsOf(snapshot.nodes).filter(isNodeReady);
   const routers = routersOf(snapshot, stated);
-  const workers = itemsOf(snapshot.nodes)
-    .map(asWorker)
-    .filter((node) => !isControlPlane(node));
+  const workers = itemsOf(snapshot.nodes).flatMap((node) => (isControlPlane(asWorker(node)) ? [] : [asWorker(node)]));
   const weights = zoneWeights({ nodes: workers, by: 'cpu' });
   const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
   const zones = new Set(readyNodes.map(zoneOfNode));
