@@ -17,6 +17,7 @@ import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import {
   type ReadyEndpoint,
+  barrier,
   familiesOf,
   hasSelector,
   readyEndpoints,
@@ -28,7 +29,6 @@ import type { Stated } from '../routers/types.ts';
 import { isPlacedByGardener } from '../owner.ts';
 import { type ClusterSnapshot, type FlowLoopSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { listed } from './reasons.ts';
-import { barrier } from './scheduler.ts';
 import type { SnapshotIndex } from './snapshot-index.ts';
 
 export interface ExplainOptions extends Stated {

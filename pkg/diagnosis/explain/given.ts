@@ -8,11 +8,11 @@ import { matchesSelector } from '../../routing/types.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
-import { type ReadyEndpoint, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
+import { type ReadyEndpoint, barrier, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
-import { allows, barrier, drawnText } from './scheduler.ts';
+import { allows, drawnText } from './scheduler.ts';
 
 const given = (...said: [reason: CauseReason, evidence: string, remedy?: string]) => [cause('given', ...said)];
 

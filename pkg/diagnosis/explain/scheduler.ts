@@ -7,7 +7,7 @@ import { countBy, nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { LABEL_HOSTNAME } from '../project/core.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
-import { computeTypeOf } from '../routers/nodes.ts';
+import { barrier } from '../models/lookup.ts';
 import { type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -40,33 +40,6 @@ export const drawnText = (workload: Workload): string => {
   return workload.drawn === undefined || isOutdone
     ? ''
     : `The podAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} ${DRAWN[workload.drawn]}.`;
-};
-
-export type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
-
-export const taintText = ({ key = '', effect = '' }: Taint): string => `${key}:${effect}`;
-
-/** A taint of the Node that keeps the Pods away. */
-const untolerated = ({ spec }: Node, { tolerations = [] }: Workload): Taint | undefined =>
-  ((spec?.taints ?? []) as readonly Taint[]).find(
-    ({ key = '', value = '', effect = '' }) =>
-      (effect === 'NoSchedule' || effect === 'NoExecute') &&
-      !tolerations.some(
-        (own) =>
-          (own.effect === '' || own.effect === effect) &&
-          (own.operator === 'Exists' ? own.key === '' || own.key === key : own.key === key && own.value === value),
-      ),
-  );
-
-/** Why no Pod of the workload may run on the Node; undefined where nothing bars it. */
-export const barrier = (node: Node, workload: Workload): string | undefined => {
-  if (node.spec?.unschedulable === true) return 'cordoned';
-  const { type = '' } = node.metadata?.labels ?? {};
-  const taint = untolerated(node, workload);
-  if (taint === undefined) return undefined;
-  if (type === 'virtual-kubelet') return 'a virtual kubelet, whose taint the Pods do not tolerate';
-  if (computeTypeOf(node) === 'fargate') return 'Fargate, which runs Pods of its own profile only';
-  return `taint ${taintText(taint)}, which the Pods do not tolerate`;
 };
 
 /** What hard constraints count although every Node there keeps the Pods away. */

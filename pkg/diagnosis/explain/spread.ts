@@ -7,6 +7,7 @@ import { markedSlices } from '../../evacuation/decide.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { STORES } from '../bypasses/programs.ts';
 import { isPlacedByGardener } from '../owner.ts';
+import { barrier } from '../models/lookup.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
@@ -16,7 +17,6 @@ import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import {
   DRAWN,
-  barrier,
   drawnText,
   prefersApart,
   revisesPods,

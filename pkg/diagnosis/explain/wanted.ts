@@ -10,7 +10,7 @@ import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
-import { editDistance, hasSelector } from '../models/lookup.ts';
+import { type Taint, editDistance, hasSelector, taintText } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { askingNote, presentAnnotation, settingsFor } from './ask.ts';
@@ -25,7 +25,7 @@ import {
 } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { type Taint, taintText, waitingCauses, waitingFor, workloadTitle } from './scheduler.ts';
+import { waitingCauses, waitingFor, workloadTitle } from './scheduler.ts';
 import { idlePods } from './spread.ts';
 
 const annotationKey = ({ service }: Facts): string =>

@@ -1,4 +1,4 @@
-// Finds what belongs together in a snapshot, and the names most like one that does not exist.
+// Finds what belongs together in a snapshot, which Nodes take which Pods, and the names most like one that does not exist.
 import {
   type Endpoint,
   type EndpointSlice,
@@ -12,8 +12,8 @@ import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, compareVersions } from '../../routing/version.ts';
-import { kubeletVersion } from '../routers/nodes.ts';
-import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+import { computeTypeOf, kubeletVersion } from '../routers/nodes.ts';
+import { type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
 
 export type ServiceRef = Required<ObjectRef>;
 
@@ -131,4 +131,31 @@ export const nearest = (wanted: string, candidates: readonly string[]): string |
     if (distance < least || (distance === least && best === undefined)) [best, least] = [candidate, distance];
   }
   return best ?? candidates.find((candidate) => wanted !== '' && candidate.startsWith(wanted));
+};
+
+export type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
+
+export const taintText = ({ key = '', effect = '' }: Taint): string => `${key}:${effect}`;
+
+/** A taint of the Node that keeps the Pods away. */
+const untolerated = ({ spec }: Node, { tolerations = [] }: Workload): Taint | undefined =>
+  ((spec?.taints ?? []) as readonly Taint[]).find(
+    ({ key = '', value = '', effect = '' }) =>
+      (effect === 'NoSchedule' || effect === 'NoExecute') &&
+      !tolerations.some(
+        (own) =>
+          (own.effect === '' || own.effect === effect) &&
+          (own.operator === 'Exists' ? own.key === '' || own.key === key : own.key === key && own.value === value),
+      ),
+  );
+
+/** Why no Pod of the workload may run on the Node; undefined where nothing bars it. */
+export const barrier = (node: Node, workload: Workload): string | undefined => {
+  if (node.spec?.unschedulable === true) return 'cordoned';
+  const { type = '' } = node.metadata?.labels ?? {};
+  const taint = untolerated(node, workload);
+  if (taint === undefined) return undefined;
+  if (type === 'virtual-kubelet') return 'a virtual kubelet, whose taint the Pods do not tolerate';
+  if (computeTypeOf(node) === 'fargate') return 'Fargate, which runs Pods of its own profile only';
+  return `taint ${taintText(taint)}, which the Pods do not tolerate`;
 };
