@@ -6,7 +6,8 @@ import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import { configMapsIn, namesIn } from './names.ts';
 import type { RouterObject } from '../routers/types.ts';
-import { type Metadata, fieldsIn, flatYaml, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
+import { type Metadata, fieldsIn, flatYaml, imageIn, listIn, pickTexts } from './fields.ts';
+import { stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 
@@ -76,7 +77,7 @@ const containersOf = (podSpec: Fields) =>
     const env = listIn(container, 'env').map((item) => [textIn(item, 'name'), textIn(item, 'value')] as const);
     const kept = env.filter(([name, value]) => KEPT_VARIABLES.test(name) && value !== '');
     const args = [...textsIn(container, 'command'), ...textsIn(container, 'args')];
-    return { ...pickTexts(container, 'name', 'image'), args, env: Object.fromEntries(kept) };
+    return { ...pickTexts(container, 'name'), image: imageIn(container), args, env: Object.fromEntries(kept) };
   });
 
 /** Node selector and the terms of a required node affinity, as alternatives. */

@@ -4,7 +4,7 @@ import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { type Metadata, fieldsIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
+import { type Metadata, fieldsIn, imageIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 import { marksIn, writersIn } from '../owner.ts';
 import { configMapsIn, namesIn } from './names.ts';
 import { selectorOf, selectorsOf } from './routers.ts';
@@ -48,7 +48,7 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
   const left = Object.entries(annotations).flatMap(([key, ports]) => (LEAVES_PORTS.test(key) ? ports.split(',') : []));
   return defined({
     mesh: isGrpc ? 'istio-grpc' : (consul ?? (found && (SIDECARS[nameIn(found)] ?? 'sidecar'))),
-    meshImage: found && textIn(found, 'image'),
+    meshImage: found && imageIn(found),
     /** The ztunnel of its Node takes what it sends. */
     ambient: annotations['ambient.istio.io/redirection'] === 'enabled' || undefined,
     /** Ports, or `from-to`, that its sidecar does not see. */
@@ -183,7 +183,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
     replicas: wholeIn(object, 'spec.replicas') ?? 1,
     podLabels,
     serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
-    images: listIn(podSpec, 'containers').map((container) => textIn(container, 'image')),
+    images: listIn(podSpec, 'containers').map(imageIn),
     configMaps: configMapsIn(podSpec),
     spread: listIn(podSpec, 'topologySpreadConstraints').map((item) => constraintOf(item, podLabels)),
     zoneAntiAffinity: JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity')).includes(LABEL_ZONE),

@@ -74,6 +74,8 @@ describe('diagnosis: collecting objects', () => {
     const template = {
       metadata: { labels: { app: 'web' } },
       spec: {
+        // Of a file it may be any text.
+        containers: [{ name: 'c', image: 'a'.repeat(9_000) }],
         affinity: {
           nodeAffinity: {
             requiredDuringSchedulingIgnoredDuringExecution: {
@@ -124,7 +126,7 @@ describe('diagnosis: collecting objects', () => {
         replicas: 4,
         podLabels: { app: 'web' },
         serviceAccount: 'default',
-        images: [],
+        images: ['a'.repeat(512)],
         configMaps: [],
         spread: [{ topologyKey: 'zone', maxSkew: 2, whenUnsatisfiable: 'ScheduleAnyway', selectsOwn: false }],
         nodeTerms: [
