@@ -26,7 +26,7 @@ describe('the audit of lock files', () => {
     ['no hash', lockOf({ integrity: undefined }), /a has no sha512 integrity/],
     ['a weak hash', lockOf({ integrity: `sha1-${'a'.repeat(27)}=` }), /a has no sha512 integrity/],
     ['a repository as source', lockOf({ resolved: 'git+ssh://git@example.com/a.git#1' }), /a is fixed to "git\+ssh:/],
-    ['a registry of somebody', lockOf({ resolved: 'https://evil.test/a.tgz' }), /a is fixed to "https:/],
+    ['another registry', lockOf({ resolved: 'https://evil.test/a.tgz' }), /a is fixed to "https:/],
     ['a link', lockOf({ link: true }), /a is a link/],
     ['an install script', lockOf({ hasInstallScript: true }), /a runs a script/],
     ['a licence that is not allowed', lockOf({ license: 'GPL-3.0-only' }), /a has the licence GPL-3.0-only/],

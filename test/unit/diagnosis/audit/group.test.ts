@@ -32,7 +32,7 @@ const cause = (reason: NonNullable<Grouped['cause']>['reason']): Grouped['cause'
 
 const rows: readonly (readonly [name: string, more: Partial<Grouped>, is: string])[] = [
   ['traffic crosses that could stay', {}, 'Costs'],
-  ['it asks in vain', { verdict: 'Ineffective' }, 'Fails'],
+  ['it requests routing without effect', { verdict: 'Ineffective' }, 'Fails'],
   ['no endpoint is ready', { cause: cause('NoReadyEndpoints'), crossZoneShare: null, saving: null }, 'Fails'],
   [
     'its zone has no endpoint and the data plane gives none',
@@ -46,7 +46,7 @@ const rows: readonly (readonly [name: string, more: Partial<Grouped>, is: string
   ],
   ['a Pod is published that is not ready', { cause: cause('PublishedNotReady') }, 'Fails'],
   ['it has one endpoint', { endpoints: 1, saving: { routing: 0, endpoints: 0.67 } }, 'NotSavable'],
-  ['it has one endpoint and asks in vain', { endpoints: 1, verdict: 'Ineffective' }, 'NotSavable'],
+  ['it has one endpoint and requests routing without effect', { endpoints: 1, verdict: 'Ineffective' }, 'NotSavable'],
   ['it is the API server', { cause: cause('ApiServer') }, 'NotSavable'],
   ['some clients bypass the proxies', { saving: null }, 'Costs'],
   ['its endpoints have no zone', { crossZoneShare: null, saving: null }, 'NotKnown'],

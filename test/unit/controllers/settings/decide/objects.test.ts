@@ -49,7 +49,7 @@ describe('decideObjects', () => {
 
   const cases: readonly (readonly [name: string, input: Partial<ObjectsInput>, result: Record<string, string>])[] = [
     [
-      'L7 counts where nothing tells',
+      'L7 counts where no object shows it',
       { services: [named('kube-apiserver')] },
       { 'Service/kube-apiserver': 'LayerSevenLoadBalancing' },
     ],
@@ -96,7 +96,7 @@ describe('decideObjects', () => {
       {},
     ],
     [
-      'one excluded Etcd excludes all of the namespace, which is all that admission can be told apart by',
+      'one excluded Etcd excludes all of its namespace, as admission selects by namespace alone',
       {
         etcds: [
           etcd({ metadata: { namespace: NS, labels: { [LABEL_MANAGED]: 'false' } } }),
