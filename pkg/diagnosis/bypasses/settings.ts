@@ -240,7 +240,9 @@ export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
 /** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
 export const isCrossZone = ({ metadata, spec }: Service): boolean =>
   Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>
-    /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.]\S*?enabled=true/is.test(`${spec?.loadBalancerClass} ${key}=${value}`),
+    /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.](?:load-balancing-)?enabled=true/is.test(
+      `${spec?.loadBalancerClass} ${key}=${value}`,
+    ),
   );
 
 /** Ports, or `from-to`, among which all of the Service are: its connections do not pass the sidecar. */
