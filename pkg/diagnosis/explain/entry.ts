@@ -164,9 +164,10 @@ const lackOf = (facts: Facts, empty: readonly string[]) => {
 /** Of an NLB that sends to Pods: aws/eks-charts#865 */
 const emptyZoneCauses = (facts: Facts): Cause[] => {
   const { name, service, endpoints, clientZones } = facts;
-  const kind = kindOf(facts, []);
   const empty = clientZones.filter((zone) => !endpoints.some((own) => own.zone === zone));
-  if (service.spec?.type !== 'LoadBalancer' || !kind.zonal || empty.length === 0) return [];
+  if (service.spec?.type !== 'LoadBalancer' || empty.length === 0) return [];
+  const kind = kindOf(facts, []);
+  if (!kind.zonal) return [];
   const { why, remedy = kind.reach } = lackOf(facts, empty);
   const evidence = `Service ${name} has no ready endpoint in ${listed(empty)}: its NLB sends to Pods in the zone of its address alone (cross-zone load balancing is off, as by default), and clients of its address there fail.${unreadOf(facts, kind)}${why}`;
   return [cause('effective', 'ZoneFailsHealthCheck', evidence, remedy)];
