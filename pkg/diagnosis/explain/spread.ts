@@ -1,5 +1,5 @@
 // Causes in where Pods run: zones with clients and without endpoints, what should have spread the Pods, and zones that are evacuated.
-import { type Node, zoneOfNode } from '../../apis/core.ts';
+import type { Node } from '../../apis/core.ts';
 import { byText, countBy, nameOf, sumBy, timeText } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
@@ -259,7 +259,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const lacking = clientZones.filter((zone) => !counts.has(zone) || served.every((route) => route.zone !== zone));
   // A slice that is older than the label of its Node has no zone yet.
   const unzoned = new Set(endpoints.flatMap(({ zone, nodeName }) => (zone === '' ? nodeName : [])));
-  const late = new Set(facts.nodes.filter((node) => unzoned.has(nameOf(node))).map(zoneOfNode));
+  const late = new Set([...unzoned].map((node) => facts.index.zoneOf.get(node)));
   const empty = lacking.filter((zone) => !late.has(zone) && !facts.noZones.includes(zone));
   // Where the data plane does not drain them, they serve their zone, and it is not empty.
   const drained = weightless.filter(({ zone }) => empty.includes(zone));
