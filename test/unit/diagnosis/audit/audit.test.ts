@@ -8,6 +8,7 @@ import { audit, type AuditOptions, type AuditReport } from '../../../../pkg/diag
 import type { ServiceAudit } from '../../../../pkg/diagnosis/audit/service.ts';
 import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
 import { BUILT_IN_PRICES, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
+import { itemsOf, known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { renderAudit } from '../../../../pkg/report/audit.ts';
 import { auditCluster } from '../../../fixtures/audit-cluster.ts';
 import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
@@ -415,4 +416,29 @@ describe('audit: any cluster', () => {
     const { services, sum } = audit(snapshotOf(...NODES, web, endpoints!, sidecar), OPTIONS);
     expect([services[0]?.group, services[0]?.bypasses, sum.promised]).to.deep.equal(['Costs', [], 1]);
   });
+});
+
+describe('audit: large clusters', () => {
+  /** How often a field of a Service or Pod is read, by Service; each Service has a namespace of its own. */
+  const readsOf = (count: number, type: string): number => {
+    let reads = 0;
+    const counted = <T extends object>(from: T): T =>
+      new Proxy(from, { get: (own, key, self): unknown => ((reads += 1), Reflect.get(own, key, self)) });
+    const objects = Array.from({ length: count }, (_, index) => {
+      const [own, ofIt] = pair('web', ['eu-1a', 'eu-1b'], { spec: { type } });
+      for (const each of [own, ofIt]) Object.assign(each?.metadata ?? {}, { namespace: `team-${index}` });
+      const pods = ['a', 'b', 'c'].map((name) => ({ kind: 'Pod', metadata: { name, namespace: `team-${index}` } }));
+      return [own!, ofIt!, ...pods];
+    });
+    const all = snapshotOf(...NODES, ...objects.flat());
+    const pods = known(itemsOf(all.pods).map(counted));
+    audit({ ...all, pods, services: known(itemsOf(all.services).map(counted)) }, OPTIONS);
+    expect(itemsOf(pods)).to.have.length(3 * count);
+    return reads / count;
+  };
+
+  for (const type of ['ClusterIP', 'LoadBalancer'])
+    it(`a ${type} Service does not cost more where there are more of them`, () => {
+      expect(readsOf(80, type)).to.be.at.most(1.5 * readsOf(20, type));
+    });
 });
