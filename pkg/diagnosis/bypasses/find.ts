@@ -14,7 +14,7 @@ import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hidd
 import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
-import { selects, watcherIndex, watchersOf } from './watchers.ts';
+import { podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
 
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
@@ -33,6 +33,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const watchers = watcherIndex(snapshot);
   const configured = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
   const { runners } = watchers;
+  const pods = Map.groupBy(itemsOf(snapshot.pods), ({ namespace }) => namespace);
   const ways = entries.flatMap((entry) => servicesOf(entry, services, runners).map((service) => ({ service, entry })));
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
@@ -45,7 +46,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
-    pods: Map.groupBy(itemsOf(snapshot.pods), ({ namespace }) => namespace),
+    pods,
+    podsOf: podFinder(pods),
     watchers,
     members: memberIndex(services, watchers.runners, entries),
     hasField: isEnabled('ServiceTrafficDistribution', version),
@@ -217,7 +219,7 @@ export const callingOf = (service: Service, { members, pods }: Pick<BypassIndex,
 
 /** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
 const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
-  const { meshes, pods, daemonSets, members, steering } = index;
+  const { meshes, pods, daemonSets, members, steering, podsOf } = index;
   // Sidecars and ztunnel take TCP only.
   const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
   if (isUdp || members.controls.some((own) => selects(service, own))) return [];
@@ -226,10 +228,12 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
   const around = byEntries(service, key, index);
   // A gateway that chooses Pods leaves its sidecar nothing to choose (istio/istio#36386).
   const gateways = index.watchers.receivers.filter(({ routed }) => routed && around.length > 0);
-  const isOther = ({ namespace: space, labels }: PodSummary) =>
-    !selects(service, { namespace: space, podLabels: labels }) &&
+  const inside = new Set(podsOf(service));
+  const isOther = (pod: PodSummary) =>
+    !inside.has(pod) &&
     !gateways.some(
-      ({ runner: { namespace: at, podLabels } }) => at === space && matchesSelector({ matchLabels: podLabels }, labels),
+      ({ runner: { namespace: at, podLabels: matchLabels } }) =>
+        at === pod.namespace && matchesSelector({ matchLabels }, pod.labels),
     );
   const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
   const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);

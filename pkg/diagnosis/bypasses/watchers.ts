@@ -4,7 +4,14 @@ import { isAnyAgent } from '../routers/planes.ts';
 import { objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
-import { type ClusterSnapshot, type CollectionName, ROLES, type Workload, itemsOf } from '../snapshot.ts';
+import {
+  type ClusterSnapshot,
+  type CollectionName,
+  type PodSummary,
+  ROLES,
+  type Workload,
+  itemsOf,
+} from '../snapshot.ts';
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
@@ -60,6 +67,19 @@ export const selects = ({ metadata, spec }: Service, own: Pick<Runner, 'namespac
   (metadata?.namespace ?? 'default') === own.namespace &&
   Object.keys(spec?.selector ?? {}).length > 0 &&
   matchesSelector({ matchLabels: spec?.selector ?? {} }, own.podLabels);
+
+/** Finds the Pods of a Service without a look at all of its namespace: thousands of Services ask. */
+export const podFinder = (pods: ReadonlyMap<string, readonly PodSummary[]>) => {
+  const byLabel = new Map<string, ReadonlyMap<string | undefined, readonly PodSummary[]>>();
+  return (service: Service): readonly PodSummary[] => {
+    const { namespace } = serviceRefOf(service);
+    const [label = '', value] = Object.entries(service.spec?.selector ?? {})[0] ?? [];
+    const key = `${namespace}/${label}`;
+    const byValue = byLabel.get(key) ?? Map.groupBy(pods.get(namespace) ?? [], ({ labels }) => labels[label]);
+    byLabel.set(key, byValue);
+    return (byValue.get(value) ?? []).filter(({ labels: podLabels }) => selects(service, { namespace, podLabels }));
+  };
+};
 
 /** Scrapes what it watches, and sends no traffic of others; OpenFaaS has a row of its own. */
 const SCRAPER = /prometheus|vmagent|grafana-agent|openfaas/;

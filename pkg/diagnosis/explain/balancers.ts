@@ -320,7 +320,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const isThere = ({ shown, namespace, daemonSet, modes = {} }: Kind): boolean =>
     [...labels, ...nodes.map(nameOf)].some((key) => shown?.test(key)) ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
-    index.pods.get(namespace ?? '') !== undefined ||
+    index.bypasses.pods.has(namespace ?? '') ||
     Object.keys(modes).some((sign) => signs.has(sign));
   const named = FAMILIES.find(({ shown }) => own.some((key) => shown?.test(key)));
   // A class belongs to one controller, whatever else runs in the cluster.

@@ -66,9 +66,7 @@ const ownersOf = (index: SnapshotIndex, service: Service) => {
   const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
     (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
   );
-  const pods = (index.pods.get(namespace) ?? []).filter(({ labels: podLabels }) =>
-    selects(service, { namespace, podLabels }),
-  );
+  const pods = index.bypasses.podsOf(service);
   const names = new Set(pods.map(({ name }) => name.replace(/-\d+$/, '')));
   const sets = near.filter(({ kind, name }) => kind === 'StatefulSet' && names.has(name));
   /** Also those whose Pods have labels that their template does not give them (timescale/helm-charts#25). */

@@ -70,7 +70,6 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     fargate: new Set(readyNodes.filter((node) => computeTypeOf(node) === 'fargate').map(nameOf)),
     workerZones: new Set(workers.filter(isNodeReady).map(zoneOfNode)),
     version: controlPlaneVersion(snapshot, undefined),
-    pods: byNamespace(itemsOf(snapshot.pods)),
     podsOn: Map.groupBy(itemsOf(snapshot.pods), ({ nodeName }) => nodeName),
     workloads: byNamespace(itemsOf(snapshot.workloads)),
     autoscalers: byNamespace(itemsOf(snapshot.autoscalers)),

@@ -214,7 +214,7 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
       .find(({ length }) => length > 0 && length < selector.length)
       ?.at(-1) ?? '';
   if (own === undefined && pods.length > 0)
-    return differing((index.pods.get(ref.namespace) ?? []).map(({ labels }) => labels));
+    return differing((index.bypasses.pods.get(ref.namespace) ?? []).map(({ labels }) => labels));
   // Members that an operator makes as a workload each, alike but for their names.
   const ownerOf = ({ marks }: Workload): string | undefined => marks?.ownerReferences?.[0]?.name;
   if (own === undefined || ownerOf(own) === undefined || more.length > 0 || own.replicas > 1) return '';
