@@ -1130,7 +1130,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/39792',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
     around('istio'),
-    /by DestinationRule shop\/web; before Istio 1\.20 only from Pods that a Service selects.* → where load is to be even instead/,
+    /^(?!.*keeps to zones).*before Istio 1\.20 DestinationRule shop\/web does nothing for Pods that no Service selects → an update/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/48302',
+    { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.20.0'), rule({ outlierDetection: {} })] },
+    around('istio'),
+    /by DestinationRule shop\/web; .* → where load is to be even instead/,
   ],
   [
     'https://github.com/istio/istio/issues/17802',
@@ -1188,12 +1194,45 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         ...route('gateway.envoyproxy.io/gatewayclass-controller'),
         beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
           targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
-          loadBalancer: { zoneAware: { preferLocal: {} } },
+          loadBalancer: { zoneAware: { preferLocal: { minEndpointsThreshold: 3 } } },
         }),
       ],
     },
     around('envoy-gateway'),
     /Envoy prefers its own zone by BackendTrafficPolicy shop\/web(?! →)/,
+  ],
+  [
+    // Envoy asks for 6 endpoints where nothing is set.
+    'https://github.com/kgateway-dev/kgateway/pull/13978',
+    {
+      extra: [
+        ...route('kgateway.dev/kgateway'),
+        beside('gateway.kgateway.dev/v1alpha1', 'BackendConfigPolicy', {
+          targetRefs: [{ group: '', kind: 'Service', name: 'web' }],
+          loadBalancer: { zoneAware: { preferLocal: { force: {} } } },
+        }),
+      ],
+    },
+    around('kgateway'),
+    /BackendConfigPolicy shop\/web has no effect on fewer endpoints than its `minEndpointsThreshold` .* → a lower one/,
+  ],
+  [
+    'https://github.com/envoyproxy/gateway/pull/6763',
+    {
+      extra: [
+        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
+        running('gateway', { image: 'envoyproxy/gateway:v1.5.0' }),
+        beside('gateway.envoyproxy.io/v1alpha1', 'EnvoyProxy', {
+          provider: { kubernetes: { envoyService: { name: 'edge' } } },
+        }),
+        beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
+          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
+          loadBalancer: { zoneAware: { preferLocal: { minEndpointsThreshold: 1 } } },
+        }),
+      ],
+    },
+    around('envoy-gateway'),
+    /BackendTrafficPolicy shop\/web has no effect in Envoy Gateway 1\.5\.0 where .* → an update to 1\.5\.1/,
   ],
   [
     'https://github.com/envoyproxy/gateway/issues/9537',

@@ -136,7 +136,7 @@ export const CLIENTS = clients({
     image: /envoyproxy\/gateway:/,
     byRule: 'BackendTrafficPolicy',
     setting:
-      '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5), or `routingType: Service` for the cluster IP',
+      '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5, with a `minEndpointsThreshold` of no more than there are endpoints), or `routingType: Service` for the cluster IP',
     asks: true,
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
   },

@@ -17,9 +17,8 @@ import type { Client } from './types.ts';
 import { podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
 
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
-  const [entries, services] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services)];
+  const [entries, services, nodes] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services), itemsOf(snapshot.nodes)];
   const version = controlPlaneVersion(snapshot, undefined);
-  const nodes = itemsOf(snapshot.nodes);
   const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
   const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
   const maps = itemsOf(snapshot.routers).filter(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
@@ -38,6 +37,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
+    services,
     /** Of Emissary, where no Mapping names another. */
     resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
@@ -267,7 +267,7 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     const isFar = near.length === 0 || (clients.length > 0 && !near.some(isOther));
     const possible = hidden !== undefined || bare !== undefined || (isFar && caller === undefined);
     const isOnly = areKnown && clients.every(counts);
-    return [{ client, evidence, possible, all: isOnly, image, controller: image, from, own }];
+    return [{ client, evidence, possible, all: isOnly, image, controller: image, from, own, pod }];
   });
   const all = areKnown && clients.every(({ ambient }) => ambient === true);
   const ztunnel = byDaemonSet('ztunnel', 'istio-ambient', daemonSets).map((each) => ({ ...each, all }));
@@ -275,7 +275,7 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
-export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true) => {
+export const bypassesOf = (service: Service, index: BypassIndex, count = Infinity, isZoned = true) => {
   const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
@@ -309,7 +309,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, isZoned = true)
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
     const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
     const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
-    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), isZoned });
+    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), count, isZoned });
     const row: Client = { ...plain, ...set, ...own };
     const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : '';
     /** It sees connections, and no requests. */

@@ -7,7 +7,7 @@ import { BOTH_ANNOTATIONS } from '../../upstream/proxy/hint-rule.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
-import type { EntryObject, Workload } from '../snapshot.ts';
+import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, RING } from './programs.ts';
 import type { Client } from './types.ts';
@@ -133,8 +133,9 @@ export interface Found {
   readonly possible?: boolean;
   readonly image?: string | undefined;
   readonly entry?: EntryObject;
-  /** The namespace of a client. */
+  /** The namespace of a client, and one that is seen. */
   readonly from?: string;
+  readonly pod?: PodSummary;
   /** Its setting is that of the program behind the Service, of which any Pod may answer, or the one that is asked for. */
   readonly known?: 'any' | 'members' | '' | undefined;
   /** Clients take the cluster IP: it is what the Pods connect to. */

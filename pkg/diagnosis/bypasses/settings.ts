@@ -9,11 +9,12 @@ import type { StringMap } from '../../apis/meta.ts';
 import { serviceRefOf } from '../models/lookup.ts';
 import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
-import type { EntryObject } from '../snapshot.ts';
+import type { EntryObject, PodSummary } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import { SERVICE_MARKS } from './kinds.ts';
 import { type Found, wishTextOf } from './members.ts';
 import type { Client } from './types.ts';
+import { selects } from './watchers.ts';
 
 /** An alternative that versions without the field do not have. */
 export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
@@ -44,6 +45,12 @@ const BY_RULE: Readonly<
     '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over',
   ],
   kept: [`${KEPT}${EVERYWHERE}`, '', { keeps: true }],
+  // Envoy "min_cluster_size"; kgateway docs "Zone-aware routing"
+  few: ['{rule} has no effect on fewer endpoints than its `minEndpointsThreshold` (6 by default)', 'a lower one there'],
+  // envoyproxy/gateway#6763
+  unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'],
+  // istio/istio#48302, #46295
+  unserved: ['before Istio 1.20 {rule} does nothing for Pods that no Service selects', 'an update, or such a Service'],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
   outlier: [DETECTED, '', { keeps: true }],
   mesh: [DETECTED, EVEN, { keeps: true }],
@@ -86,9 +93,13 @@ const OTHER_EDITION = 'Enterprise, or subsets of instances by zone (ServiceResol
 interface Seen extends Partial<Record<'image' | 'from', string>> {
   readonly rules: readonly EntryObject[];
   readonly mesh: Readonly<Record<'off' | 'root' | 'distribute', string>>;
-  /** Some endpoint has a zone. */
+  /** How many endpoints there are, and whether one has a zone. */
+  readonly count: number;
   readonly isZoned: boolean;
   readonly entry?: EntryObject;
+  readonly pod?: PodSummary;
+  readonly services: readonly Service[];
+  readonly entries: readonly EntryObject[];
 }
 
 const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObject, from: string): boolean =>
@@ -116,6 +127,18 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
 /** Of Linkerd's edges those of 2024 and later count as newer. */
 const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
 
+/** Why the object that decides keeps no zone although it is meant to. */
+const vainOf = ({ count, entries, image = '', pod, services }: Seen, locality: string, rule?: EntryObject) => {
+  const { least = '0', forced } = rule?.settings ?? {};
+  if (locality === 'kept' && count < Number(least)) return 'few';
+  const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
+  if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
+  const version = versionOf(image);
+  if (!/^(?:outlier|mesh)$/.test(locality) || !pod || !version || isSince(version, [1, 20, 0])) return locality;
+  const own = { namespace: pod.namespace, podLabels: pod.labels };
+  return services.some((service) => selects(service, own)) ? locality : 'unserved';
+};
+
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
 export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
   const { setting = '', decides = BY_ITSELF, byRule, edition, since: { hints, field, names = field } = {} } = row;
@@ -126,7 +149,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const wished = service.spec?.trafficDistribution ?? (isRead ? 'its annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
   const since = asked === 'PreferClose' ? field : names;
-  const { rule, locality = '' } = ruleOf(row, service, seen);
+  const { rule, locality: stated = '' } = ruleOf(row, service, seen);
+  const locality = vainOf(seen, stated, rule);
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && image !== '' && !edition.test(image))

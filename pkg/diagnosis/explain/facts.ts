@@ -248,11 +248,13 @@ export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: Exp
   const planned = [strategy ?? effectiveStrategy(service)].find(isPlannedStrategy);
   const policy = itemsOf(snapshot.flowPolicies).find((each) => serviceKeyOfRef(each) === serviceKeyOfRef(ref));
   const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);
+  const count = Math.max(0, ...families.map((family) => family.endpoints.length));
   const isZoned = endpoints.length === 0 || endpoints.some(({ zone }) => zone !== '');
   const sockets = index.bypasses.sockets.find(([plane]) => index.answers.every(({ title }) => title === plane));
   // Istio's sidecar finds HTTP by its host all the same (cilium/cilium#28304).
-  const { blind = [], bypasses = [] } = Object.groupBy(bypassesOf(service, index.bypasses, isZoned), ({ client }) =>
-    sockets !== undefined && client === 'linkerd' ? 'blind' : 'bypasses',
+  const { blind = [], bypasses = [] } = Object.groupBy(
+    bypassesOf(service, index.bypasses, count, isZoned),
+    ({ client }) => (sockets !== undefined && client === 'linkerd' ? 'blind' : 'bypasses'),
   );
   const isSame = ideal.every((slice, at) => slice === slices[at]);
   return {

@@ -108,8 +108,14 @@ const SCHEDULER = 'kube-router.io/service.scheduler';
 
 const OF_AGE =
   'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service), or put a proxy in between that balances requests (a mesh, a Gateway).';
+/** istio/istio#7878, #10870: its chart sets it */
+const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
+/** kubernetes/ingress-nginx#5947 */
+const OF_NGINX =
+  'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).';
 /** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, or by the name of the Service. */
 const KEPT: Readonly<Record<string, RegExp>> = {
+  [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
   // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
   [OF_AGE]: /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
   // gardener/gardener#11551, #8810
@@ -137,6 +143,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
 /** istio/istio#53508 */
 const OF_ZTUNNEL =
   'Have a waypoint balance requests: `istioctl waypoint apply`, and the label `istio.io/use-waypoint: waypoint` on the Service or its namespace. Or: ';
+/** emissary-ingress/emissary#326, #1257; by default it goes to the cluster IP, in which it sees one address */
+const OF_EMISSARY =
+  'Have {mapping} name a KubernetesEndpointResolver as `resolver`, with a `load_balancer`: Emissary then balances requests over Pods, in whatever zone. Or: ';
 /** Prefixes by which a port is no HTTP for Istio (istio/istio pkg/config/kube/conversion.go); of other names it looks at what is sent. */
 const AS_TCP = /^(?:tcp|tls|mongo|mysql|redis)(?:-|$)/i;
 const NAMED_REMEDY =
@@ -157,12 +166,14 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const grpc = new Set(facts.workloads.flatMap((each) => each.grpc ?? []));
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
+  const isAged = facts.workloads.some(({ aged }) => aged);
   const [reused] = ports.flatMap((own) => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
     const texts = [...ofPort, name, ...images];
-    const found = Object.entries(KEPT).filter(([, sign]) => texts.some((text = '') => sign.test(text)));
+    const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
+    const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy]) => ({ own, remedy }));
   });
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
@@ -211,12 +222,15 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   if (reused === undefined) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with Pods that were there before ${scaler?.kind} ${scaler?.name} added some.${who}`;
-    return scaler && (isFew || isOutside) && facts.wish.mode === 'none' ? sticky(evidence, OF_AGE) : [];
+    const isMeant = scaler && !isAged && (isFew || isOutside) && facts.wish.mode === 'none';
+    return isMeant ? sticky(evidence, images.join().includes('ingress-nginx') ? OF_NGINX : OF_AGE) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;
+  const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.client === 'emissary')?.entry;
+  const direct = mapping ? OF_EMISSARY.replace('{mapping}', objectTitle(mapping)) : '';
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   const stage = isFew && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
-  return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${reused.remedy}`)];
+  return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${direct}${reused.remedy}`)];
 };
 
 /** What a Service needs beside hints, named where it is missing. */

@@ -273,6 +273,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const isOfNodes = kind === 'TargetGroupBinding' && targetType !== 'ip';
   const { nodeSelector, workloadSelector, routingType, useClusterIP, serviceUpstream } = fieldsIn(object, 'spec');
   const picked = { ...stringsIn(object, 'spec.selector'), ...stringsIn(object, 'spec.selector.matchLabels') };
+  const local = all.map((inner) => fieldsIn(inner, 'zoneAware')['preferLocal']).find(isFields);
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
   return {
     kind,
@@ -288,6 +289,10 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => steersClient(key))),
     settings: defined({
       locality: localityOf(object, all),
+      /** Of Envoy's zone-aware balancing: the fewest endpoints, and whether it keeps to its zone in any case. */
+      least: local && String(Number(local['minEndpointsThreshold'] ?? 6)),
+      forced: local?.['force'] === undefined ? undefined : 'true',
+      named: textIn(object, 'spec.provider.kubernetes.envoyService.name') || undefined,
       exportTo: textsIn(object, 'spec.exportTo').join() || undefined,
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,

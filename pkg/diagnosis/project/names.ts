@@ -42,6 +42,9 @@ const LABELS = /^(?:[\w./-]+=[\w.-]+(?:,|$))+$/;
 const GRPC_NAME = /^-*(?:(?:server|listen|app|service)[._-])?grpc/i;
 const GRPC_PORT = /^(?:-*[\w.-]+=)?(?:[\d.]*:|\[::\]:)?(\d{2,5})$/;
 
+/** By which its server ends connections. */
+const AGE = /max[._-]?(?:server[._-]?)?conn(?:ection)?[._-]?age(?![._-]?grace)/i;
+
 /** What variables and arguments name: hosts that may be Services, where it registers itself, and labels of Pods that it looks for. */
 export const namesIn = (podSpec: Fields) => {
   const texts = listIn(podSpec, 'containers').flatMap((container) => [
@@ -59,8 +62,9 @@ export const namesIn = (podSpec: Fields) => {
   const grpc = texts
     .filter(({ name }) => GRPC_NAME.test(name))
     .flatMap(({ value }) => GRPC_PORT.exec(value)?.[1] ?? []);
+  const aged = texts.some(({ name, value }) => AGE.test(name) && /[1-9]/.test(value)) || undefined;
   const some = <T>(items: readonly T[]) => (items.length === 0 ? undefined : items);
-  return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors), grpc: some(grpc) };
+  return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors), grpc: some(grpc), aged };
 };
 
 export const configMapsIn = (podSpec: Fields): string[] => {
