@@ -103,16 +103,14 @@ export interface Surroundings extends AdmissionInputs {
 /** Where evacuations are not known: what is marked stays so, and nothing else is. */
 export const UNFOLLOWED: Surroundings['evacuations'] = { isEvacuating: () => true, joiningOf: () => undefined };
 
-type Users = Pick<Surroundings, 'plannerUsers' | 'settingsReconcilerUser'>;
-
 /** Who plans may be another installation: `planning` is its namespace, empty where none says so. */
 export const usersOf = (
   { flowController, settingsReconciler }: EndpointSliceWebhookConfiguration,
   ownNamespace: string,
   planning: () => string,
-): Users => ({
+) => ({
   plannerUsers: {
-    has: (user) => plannerUsersOf(flowController.users, { ownNamespace, planning: planning() }).includes(user),
+    has: (user: string) => plannerUsersOf(flowController.users, { ownNamespace, planning: planning() }).includes(user),
   },
   settingsReconcilerUser: settingsReconciler.user ?? serviceAccountUser(ownNamespace, COMMANDS.settingsReconciler),
 });

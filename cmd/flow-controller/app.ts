@@ -18,7 +18,6 @@ import { type Flags, type Session, configurationOf, parseFlags } from './options
 
 const command = COMMANDS.flowController;
 
-/** Whether measured connections follow the hints. */
 const openHonored = ({ config, clock, logger }: Session, client: Client) => {
   const { namespace, intervalSeconds } = config.trafficProof;
   const meters = createMeterReader({ client, namespace, now: () => clock.monotonic() });

@@ -76,6 +76,7 @@ export const dryRun = async (session: Session, format: OutputFormat, signal: Abo
     await set.settled(signal);
     const routers = createRouterEvidence(session);
     await routers.read(signal);
+    signal.throwIfAborted();
     const report = reportOf(collectDecisions(caches, config, version.current, routers), version.current);
     session.print(renderReport(report, format));
   } finally {

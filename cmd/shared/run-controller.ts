@@ -49,7 +49,6 @@ export const withServing = (command: Command, unelected: string): Command =>
       .option('--leader-election-namespace <namespace>', "namespace of the Lease; default: the Pod's own"),
   );
 
-/** The blocks that flags win over. */
 type Flagged = Omit<ControllerConfiguration, 'installation'>;
 
 export const withControllerFlags = (flags: ControllerFlags, config: Flagged): Flagged => ({
@@ -96,7 +95,6 @@ export const runController = <F extends ControllerFlags, S extends ControllerSes
   ways,
   ...options
 }: Omit<RunOptions<F, S>, 'isUsage' | 'work'> & {
-  /** Default isUsageError. */
   readonly isUsage?: RunOptions<F, S>['isUsage'];
   readonly ways: Ways<S>;
 }): Promise<number> =>

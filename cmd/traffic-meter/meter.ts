@@ -9,7 +9,6 @@ import type { createConntrack } from './conntrack.ts';
 
 /** The window in which connections become visible: watches report new Services well within it. */
 const SETTLE_MS = 2_000;
-/** Pause before conntrack is started again. */
 const RESTART_MS = 5_000;
 
 export const createMeter = ({

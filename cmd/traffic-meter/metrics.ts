@@ -8,7 +8,6 @@ import type { NodeFacts } from './node.ts';
 /** Names that do not begin as the controllers' do: they are what others query. */
 const PREFIX = 'topology_traffic_';
 
-/** What the meter can say about its node. */
 export const STATES = ['Starting', 'Measuring', 'NoServiceTraffic', 'AccountingOff', 'Unsupported'] as const;
 export type MeterState = (typeof STATES)[number];
 
@@ -69,7 +68,6 @@ export const untrackedServices = (
   return [...new Set(found.filter((service) => service !== undefined))];
 };
 
-/** Registers them; `view` is read at each scrape. */
 export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void => {
   const { ledger } = view;
   const register = (

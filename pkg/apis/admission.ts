@@ -25,15 +25,6 @@ export interface AdmissionRequest {
 export type JsonPatchOperation =
   { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string };
 
-export interface AdmissionResponse {
-  uid: string;
-  allowed: true;
-  patchType?: 'JSONPatch';
-  /** base64 of a JSON array of operations. */
-  patch?: string;
-  warnings?: string[];
-}
-
 export interface LabelSelectorRequirement {
   key: string;
   operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';

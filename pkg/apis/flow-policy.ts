@@ -274,7 +274,6 @@ const closed = (schema: SchemaObject): SchemaObject => {
   return { ...schema, ...CLOSED, properties: Object.fromEntries(below) };
 };
 
-/** What `loadConfiguration` needs to read a FlowPolicy from a file. */
 const FLOW_POLICY: ConfigKind<FlowPolicy> = {
   apiVersion: FLOW_POLICY_API_VERSION,
   kind: 'FlowPolicy',

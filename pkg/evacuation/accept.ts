@@ -7,7 +7,6 @@ import { firstFew } from '../apis/values.ts';
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { matchesSelector } from '../routing/types.ts';
 
-/** Why an evacuation is not begun (yet). */
 export type Refusal = Readonly<Record<'reason' | 'message', string>>;
 
 const refuse = (reason: string, message: string): Refusal => ({ reason, message });
@@ -92,7 +91,6 @@ const matches = (selector: LabelSelector | undefined, labels: StringMap | undefi
 /** `kubernetes.default` is reached by everything that could end the evacuation. */
 const UNTOUCHED = 'default/kubernetes';
 
-/** Whether a Service is in scope. */
 export const concerns = (
   { spec }: ZoneEvacuation,
   service: { readonly key: string; readonly labels: StringMap | undefined; readonly namespace: StringMap | undefined },

@@ -100,7 +100,6 @@ export const fairShareScale = (demand: ReadonlyMap<string, number>, endpoints: n
 /** Fraction of its capacity that an endpoint may reach where load is measured. */
 export const CAPACITY_LIMIT = 1;
 
-/** What the flow-controller measured of a Service. */
 export interface MeasuredLoad {
   /** By zone of the clients, in any unit; not all 0. */
   readonly demand: ReadonlyMap<string, number>;

@@ -5,7 +5,6 @@ import { countBy } from '../apis/values.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
 import { type Evacuated, type Leaving, baseUnder, isLeaving, markOf, zonesIn } from './slice.ts';
 
-/** What an evacuation asks of a Service. */
 export interface ZoneRequest {
   readonly zone: string;
   /** Share of the zone's endpoints, 1 to 100. */

@@ -1,6 +1,7 @@
 // One slice under an evacuation, and without: the same for the leader, for admission and for the command line. Its annotation holds
 // enough to keep it evacuated, and to undo that, without looking elsewhere.
 import type { JsonPatchOperation } from '../apis/admission.ts';
+import { annotationOperations } from '../apis/json-patch.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { type Fields, byText, isFields, parseJson } from '../apis/values.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';
@@ -195,8 +196,6 @@ export interface SliceContent {
 export const markOf = ({ metadata }: Pick<SliceContent, 'metadata'>): EvacuationMark | undefined =>
   parseMark(metadata?.annotations?.[ANNOTATION_EVACUATED]);
 
-const PATH = `/metadata/annotations/${ANNOTATION_EVACUATED.replaceAll('/', '~1')}`;
-
 /** An operation for each endpoint whose hints are not the wanted ones. */
 export const hintOperations = (
   endpoints: readonly HintedEndpoint[],
@@ -208,16 +207,6 @@ export const hintOperations = (
     const path = `/endpoints/${index}/hints`;
     return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];
   });
-
-const markOperations = ({ metadata }: SliceContent, wanted: string | undefined): JsonPatchOperation[] => {
-  const annotations = metadata?.annotations;
-  const current = annotations?.[ANNOTATION_EVACUATED];
-  if (current === wanted) return [];
-  if (wanted === undefined) return [{ op: 'remove', path: PATH }];
-  return isFields(annotations)
-    ? [{ op: 'add', path: PATH, value: wanted }]
-    : [{ op: 'add', path: '/metadata/annotations', value: { [ANNOTATION_EVACUATED]: wanted } }];
-};
 
 export type Evacuated = Pick<EvacuationMark, 'evacuated' | 'alsoServe'>;
 
@@ -240,7 +229,12 @@ export const evacuationPatch = (slice: SliceContent, wanted: Evacuated | undefin
     // An endpoint that leaves has the nowhere hint already, and no zone to return to under this mark.
     return isLeaving(endpoint, mark) ? evacuated : hintsNow(endpoint, evacuated, rebuilt);
   });
-  return [...hintOperations(endpoints, hints), ...markOperations(slice, mark && printMark(mark))];
+  const annotations = slice.metadata?.annotations;
+  const marked = { current: annotations?.[ANNOTATION_EVACUATED], annotated: isFields(annotations) };
+  return [
+    ...hintOperations(endpoints, hints),
+    ...annotationOperations(ANNOTATION_EVACUATED, marked, mark && printMark(mark)),
+  ];
 };
 
 /** The same without the evacuations of zones that are not being left any more. */

@@ -17,7 +17,7 @@ import type { Group, Problem, Solution } from './problem.ts';
 import { solve } from './solve.ts';
 import type { Bounds, Plan, PlanFigures, PlanInput, PlannedEndpoint, ProportionalInput } from './types.ts';
 
-const sameZones = (left: readonly string[], right: readonly string[]): boolean =>
+export const sameZones = (left: readonly string[], right: readonly string[]): boolean =>
   left.length === right.length && [...left].sort(byText).join('\n') === [...right].sort(byText).join('\n');
 
 const changesOf = ({ endpoints }: PlanInput, planned: readonly PlannedEndpoint[]): number => {

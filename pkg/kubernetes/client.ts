@@ -21,19 +21,6 @@ import { type Transport, createTransport } from './transport.ts';
 import type { Client, Clock, DeleteOptions, ListOptions, Refusal, WatchEvent, WatchOptions } from './types.ts';
 import { readEvents, watchTimeoutSeconds } from './watch.ts';
 
-export interface ClientOptions {
-  config: KubeConfigSource;
-  /** `<command>/<version> (<platform>)`; the server derives the default field manager from the part before the slash. */
-  userAgent: string;
-  /** From sending a request to the end of its answer; default 30 s. Watches: to the head of the answer. */
-  requestTimeoutMs?: number;
-  /** Default: HTTP over one pooled connection to the server. */
-  transport?: Transport;
-  clock?: Clock;
-  /** In [0, 1); spreads watch timeouts and retries. Default Math.random. */
-  random?: () => number;
-}
-
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 // The server ends a watch at timeoutSeconds itself; later than this, the connection is dead without saying so.
@@ -108,7 +95,18 @@ const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'p
  * Requests refused with 429, and reads refused with 503 and a `Retry-After`, are sent again a few times. Nothing else
  * is: the caller's work queue knows better.
  */
-export const createClient = (options: ClientOptions): Client => {
+export const createClient = (options: {
+  config: KubeConfigSource;
+  /** `<command>/<version> (<platform>)`; the server derives the default field manager from the part before the slash. */
+  userAgent: string;
+  /** From sending a request to the end of its answer; default 30 s. Watches: to the head of the answer. */
+  requestTimeoutMs?: number;
+  /** Default: HTTP over one pooled connection to the server. */
+  transport?: Transport;
+  clock?: Clock;
+  /** In [0, 1); spreads watch timeouts and retries. Default Math.random. */
+  random?: () => number;
+}): Client => {
   const { config, userAgent, requestTimeoutMs = DEFAULT_TIMEOUT_MS, random = Math.random } = options;
   const clock = options.clock ?? systemClock;
   const { server, proxyUrl } = config;

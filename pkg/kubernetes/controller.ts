@@ -8,7 +8,13 @@ import type { WorkQueue } from './work-queue.ts';
 /** How a turn of a key ended; `aborted`: the controller stopped meanwhile. */
 type ReconcileOutcome = 'success' | 'requeue' | 'error' | 'timeout' | 'aborted';
 
-export interface ControllerOptions {
+/** How long `run` waits for reconciles that ignore their signal when it stops. */
+const STOP_GRACE_MS = 10_000;
+
+/** Reconciles that find everything in caches follow each other without an end: so often others get their turn, milliseconds. */
+const UNINTERRUPTED_MS = 10;
+
+export const createController = (options: {
   name: string;
   reconciler: Reconciler;
   /** Owned by the controller from `run` on: it is shut down when the controller stops. */
@@ -25,15 +31,7 @@ export interface ControllerOptions {
     /** Workers that are busy now. */
     onActive?(workers: number): void;
   };
-}
-
-/** How long `run` waits for reconciles that ignore their signal when it stops. */
-const STOP_GRACE_MS = 10_000;
-
-/** Reconciles that find everything in caches follow each other without an end: so often others get their turn, milliseconds. */
-const UNINTERRUPTED_MS = 10;
-
-export const createController = (options: ControllerOptions) => {
+}) => {
   const { name, reconciler, queue, clock, concurrency = 1, hooks = {} } = options;
   const { reconcileTimeoutMs: timeoutMs = 120_000 } = options;
   const logger = options.logger.child({ controller: name });

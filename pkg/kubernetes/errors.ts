@@ -9,16 +9,6 @@ export interface RequestIdentity {
   readonly path: string;
 }
 
-interface ApiErrorInput extends RequestIdentity {
-  /** HTTP status, or the `code` of a Status that came inside a watch. */
-  status: number;
-  /** `reason` of the Status body; when absent it is derived from the HTTP status. */
-  reason?: string;
-  message?: string;
-  /** How long the server asks to wait, milliseconds. */
-  retryAfterMs?: number;
-}
-
 // The server's words can quote what was sent (validation errors do), so their length is bounded.
 const MAX_MESSAGE_LENGTH = 2_000;
 const MAX_REASON_LENGTH = 100;
@@ -49,14 +39,18 @@ export const HTTP_STATUS_REASONS: Readonly<Record<number, string>> = {
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code = 'ApiError';
+  /** HTTP status, or the `code` of a Status that came inside a watch. */
   readonly status: number;
   /** CamelCase, as in meta/v1 Status, for example `AlreadyExists`. */
   readonly reason: string;
   readonly method: string;
   readonly path: string;
+  /** How long the server asks to wait, milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  constructor({ status, reason, message, retryAfterMs, method, path }: ApiErrorInput) {
+  /** `reason` is that of the Status body; when absent it is derived from the HTTP status. */
+  constructor(input: RequestIdentity & { status: number; reason?: string; message?: string; retryAfterMs?: number }) {
+    const { status, reason, message, retryAfterMs, method, path } = input;
     const said = plain(reason ?? '', MAX_REASON_LENGTH);
     const known = said === '' ? (HTTP_STATUS_REASONS[status] ?? 'Unknown') : said;
     const detail = message === undefined || message === '' ? '' : `: ${plain(message, MAX_MESSAGE_LENGTH)}`;
@@ -76,13 +70,6 @@ export class ApiError extends Error {
  */
 export type ConnectionErrorReason = 'Unreachable' | 'Cut' | 'Timeout' | 'InvalidResponse' | 'Credentials';
 
-interface ConnectionErrorInput extends RequestIdentity {
-  reason: ConnectionErrorReason;
-  /** A clause for a person; the logger of the chain appends the cause's own message. */
-  message: string;
-  cause?: unknown;
-}
-
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   readonly code = 'ConnectionError';
@@ -90,7 +77,9 @@ export class ConnectionError extends Error {
   readonly method: string;
   readonly path: string;
 
-  constructor({ reason, message, cause, method, path }: ConnectionErrorInput) {
+  /** `message`: a clause for a person; the logger of the chain appends the cause's own message. */
+  constructor(input: RequestIdentity & { reason: ConnectionErrorReason; message: string; cause?: unknown }) {
+    const { reason, message, cause, method, path } = input;
     super(`${method} ${path}: ${message}`, cause === undefined ? undefined : { cause });
     this.reason = reason;
     this.method = method;

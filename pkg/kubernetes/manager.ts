@@ -53,17 +53,6 @@ const createWriteThroughClient = (client: Client, caches: Iterable<WrittenCache>
   };
 };
 
-export interface ManagerOptions extends Candidate {
-  client: Client;
-  /** Name of the command: what its events are from. */
-  component: string;
-  config: { health: EndpointConfiguration; metrics: EndpointConfiguration };
-  /** Events that wait to be sent; more are dropped. Default the recorder's own. */
-  eventQueue?: number;
-  /** Where the line with the ports goes. */
-  print(text: string): void;
-}
-
 /** What reconciles one kind of key, and when. */
 export interface ControllerSpec extends Reconciler {
   readonly watches: readonly Watch[];
@@ -85,7 +74,18 @@ export type Task = (signal: AbortSignal) => Promise<unknown>;
 const MAX_STALENESS_MS = 600_000;
 const EVENT_FLUSH_MS = 2_000;
 
-export const createManager = (options: ManagerOptions) => {
+export const createManager = (
+  options: Candidate & {
+    client: Client;
+    /** Name of the command: what its events are from. */
+    component: string;
+    config: { health: EndpointConfiguration; metrics: EndpointConfiguration };
+    /** Events that wait to be sent; more are dropped. Default the recorder's own. */
+    eventQueue?: number;
+    /** Where the line with the ports goes. */
+    print(text: string): void;
+  },
+) => {
   const { component, config, clock, random, logger, identity: instance, print } = options;
   const fence: Fence = { holds: () => true };
   const metrics: Metrics = createMetrics();

@@ -1,17 +1,12 @@
 // Sends HTTP requests over one pooled undici agent, and breaks connections whose other end is gone without a word.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Stream, constants } from 'node:http2';
+import type { Socket } from 'node:net';
 import { Agent, Client, type Dispatcher, ProxyAgent, buildConnector, request } from 'undici';
 import { defined } from '../apis/values.ts';
 import { abortable } from './wait.ts';
 import { type Credentials, type TlsMaterial, sameTls } from './credentials.ts';
 import type { Clock, Refusal, TimerHandle } from './types.ts';
-
-interface GuardedSocket {
-  readonly bytesRead: number;
-  destroy(error: Error): unknown;
-  once(event: 'close', listener: () => void): unknown;
-}
 
 /** `code` of the error that ends such a connection. */
 export const SILENT_CONNECTION = 'ERR_SILENT_CONNECTION';
@@ -27,7 +22,7 @@ const MAX_SILENT_CHECKS = 3;
  *
  * For connections on which the peer must answer pings only: undici sends them but does not mind if no answer comes.
  */
-export const guardConnection = (socket: GuardedSocket, clock: Clock): void => {
+export const guardConnection = (socket: Socket, clock: Clock): void => {
   let received = socket.bytesRead;
   let silent = 0;
   let timer: TimerHandle;

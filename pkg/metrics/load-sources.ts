@@ -5,7 +5,7 @@ import { METER_NAMESPACE } from '../apis/names.ts';
 import { errorText } from '../apis/values.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { bytesOf, hasZones } from '../traffic/measured.ts';
-import { type ReadingPair, averageBetween, pairsWith } from '../traffic/meter-reading.ts';
+import { METER_METRICS, type ReadingPair, averageBetween, pairsWith } from '../traffic/meter-reading.ts';
 import { createMeterReader } from './measured-traffic.ts';
 import { createPrometheus } from './prometheus.ts';
 import { createResourceMetrics } from './resource-metrics.ts';
@@ -98,7 +98,7 @@ const fromPrometheus = (
 ): PairReader => {
   const { type: _, count: __, meterNamespace: ___, ...rest } = config;
   const { windowSeconds } = { ...PROMETHEUS_DEFAULTS, ...config };
-  const metric = `topology_traffic_${unit === 'Megabyte' ? 'bytes' : 'connections'}_total`;
+  const metric = METER_METRICS[unit === 'Megabyte' ? 'bytes' : 'connections'];
   const filter = '{service_namespace="$namespace", service_name="$service"}';
   const sum = `sum by (source_zone, destination_zone) (rate(${metric}${filter}[${windowSeconds}s]))`;
   const query = unit === 'Megabyte' ? `${sum} / ${MEGABYTE}` : sum;

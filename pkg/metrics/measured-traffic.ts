@@ -6,7 +6,7 @@ import { PODS, tokenOf } from '../apis/resources.ts';
 import { listAll } from '../kubernetes/request.ts';
 import type { Client } from '../kubernetes/types.ts';
 import { type Measured, type MeasuredFlow, addUp, directFlows } from '../traffic/measured.ts';
-import { type MeterReading, readMeter } from '../traffic/meter-reading.ts';
+import { METER_METRICS, type MeterReading, readMeter } from '../traffic/meter-reading.ts';
 import { ZONE_UNKNOWN } from '../traffic/conntrack.ts';
 import { createGate } from './shared-reads.ts';
 import { type LabelText, readVector } from './prometheus-answer.ts';
@@ -136,12 +136,7 @@ export const createMeterReader = (options: {
 export type SendQuery = (promql: string, signal: AbortSignal) => Promise<string>;
 
 /** Names of metrics and labels as the traffic-meter has them; recording rules can give other measurements these names. */
-const BYTES = 'topology_traffic_bytes_total';
-const CONNECTIONS = 'topology_traffic_connections_total';
-const DIRECT = 'topology_traffic_direct_connections_total';
-/** The least in the window: a Node that lost its view on the way did not see all. */
-const directNodes = (seconds: number): string => `sum(min_over_time(topology_traffic_direct_visible[${seconds}s]))`;
-const COUNTING = 'min(topology_traffic_counting_seconds)';
+const { bytes: BYTES, connections: CONNECTIONS, direct: DIRECT } = METER_METRICS;
 type Rates = Pick<MeasuredFlow, 'connections' | 'requestBytes' | 'responseBytes'>;
 const NOTHING: Rates = { connections: 0, requestBytes: 0, responseBytes: 0 };
 const LABELS = ['service_namespace', 'service_name', 'source_zone', 'destination_zone'];
@@ -176,8 +171,9 @@ export const readPrometheusTraffic = async (
     }),
     read(CONNECTIONS, [], (_label, value) => ({ ...NOTHING, connections: value })),
     read(DIRECT, [], (_label, value) => ({ ...NOTHING, connections: value })),
-    numberAt(directNodes(seconds)),
-    numberAt(COUNTING),
+    // The least in the window: a Node that lost its view on the way did not see all.
+    numberAt(`sum(min_over_time(${METER_METRICS.directVisible}[${seconds}s]))`),
+    numberAt(`min(${METER_METRICS.seconds})`),
   ]);
   if (bytes.rows.length === 0)
     throw new LoadError('NotInstalled', `Prometheus has no rate of ${BYTES} over the last ${seconds} s`);

@@ -30,21 +30,6 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const LOG_FORMATS = ['json', 'console'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-export interface LoggerOptions {
-  /** Name of the command, on every line. */
-  name: string;
-  /** Least severe level that is written; default info. */
-  level?: LogLevel;
-  /** json: one JSON object per line (default); console: for people. */
-  format?: LogFormat;
-  /** Where lines go; default standard error, so that standard output stays free for results. */
-  stream?: NodeJS.WritableStream;
-  /** Milliseconds since the epoch for the time of each line; default the system's. */
-  now?: () => number;
-  /** Colour levels in console format; default when the stream is a terminal. */
-  colour?: boolean;
-}
-
 /** What goes through winston. Fields stay in one property of their own, so that one named `level` or `message` replaces nothing. */
 type Entry = Logform.TransformableInfo & { message: string; fields: LogFields };
 
@@ -86,7 +71,20 @@ const wrap = (winston: Winston, fields: LogFields): Logger => {
 };
 
 /** A logger that writes one line per entry of `level` and above. */
-export const createLogger = (options: LoggerOptions): Logger => {
+export const createLogger = (options: {
+  /** Name of the command, on every line. */
+  name: string;
+  /** Least severe level that is written; default info. */
+  level?: LogLevel;
+  /** json: one JSON object per line (default); console: for people. */
+  format?: LogFormat;
+  /** Where lines go; default standard error, so that standard output stays free for results. */
+  stream?: NodeJS.WritableStream;
+  /** Milliseconds since the epoch for the time of each line; default the system's. */
+  now?: () => number;
+  /** Colour levels in console format; default when the stream is a terminal. */
+  colour?: boolean;
+}): Logger => {
   const { name, level = 'info', format = 'json', stream = process.stderr, now = Date.now } = options;
   const { colour = 'isTTY' in stream && stream.isTTY } = options;
   const lineOf = (info: Logform.TransformableInfo): string => {

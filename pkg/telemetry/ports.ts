@@ -20,7 +20,6 @@ export interface Answer {
 /** Answers one path; `query` is what follows the question mark. */
 type Route = (query: Request['query']) => Answer | Promise<Answer>;
 
-/** Serves over TLS, to readers that are let in. */
 export interface SecureServing {
   readonly context: SecureContextOptions;
   /** Undefined lets the request in; an answer is what it gets instead. Paths that are not served are asked about, too. */

@@ -76,6 +76,17 @@ const rejected = (status: number, message: string, outcome: Outcome = 'rejected'
   outcome,
 });
 
+/** Answers to bodies that are not read to their end. */
+const UNREAD: Readonly<Record<Exclude<Body['kind'], 'complete'>, Answer>> = {
+  unannounced: rejected(411, 'the length of the body must be announced: send content-length, not chunks'),
+  scattered: rejected(400, 'the body came in too many small pieces'),
+  tooLarge: rejected(413, `the body is larger than ${MAX_BODY_BYTES} bytes`),
+  tooMany: rejected(413, `the body has more than ${MAX_BODY_ITEMS} values and keys`),
+  busy: rejected(503, 'too many bytes are being read or wait to be, try again', 'busy'),
+  late: rejected(408, 'the body took too long to arrive', 'truncated'),
+  truncated: rejected(400, 'the body is shorter than announced', 'truncated'),
+};
+
 /** Serves the webhook at one path; large reviews of all paths share their turns. */
 export const createReviewExchange = (route: AdmissionRoute, takeTurn: TakeTurn, options: ExchangeOptions) => {
   const { budget, metrics, monotonic, draining, reclaim, bodyTimeoutMs: timeoutMs = BODY_TIMEOUT_MS } = options;
@@ -106,27 +117,6 @@ export const createReviewExchange = (route: AdmissionRoute, takeTurn: TakeTurn, 
     return { status: 200, text: patchedText(request.uid, decision.patch), outcome: 'patched' };
   };
 
-  const answerBody = (body: Body): Answer => {
-    switch (body.kind) {
-      case 'complete':
-        return answerReview(body.text);
-      case 'unannounced':
-        return rejected(411, 'the length of the body must be announced: send content-length, not chunks');
-      case 'scattered':
-        return rejected(400, 'the body came in too many small pieces');
-      case 'tooLarge':
-        return rejected(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
-      case 'tooMany':
-        return rejected(413, `the body has more than ${MAX_BODY_ITEMS} values and keys`);
-      case 'busy':
-        return rejected(503, 'too many bytes are being read or wait to be, try again', 'busy');
-      case 'late':
-        return rejected(408, 'the body took too long to arrive', 'truncated');
-      case 'truncated':
-        return rejected(400, 'the body is shorter than announced', 'truncated');
-    }
-  };
-
   const finish = (response: ServerResponse, { status, text, outcome }: Answer, started: number): void => {
     // What is still on its way of a body that was turned away must not be taken for the next request.
     const close = draining() || outcome === 'rejected' || outcome === 'busy' || outcome === 'truncated';
@@ -144,7 +134,7 @@ export const createReviewExchange = (route: AdmissionRoute, takeTurn: TakeTurn, 
       return finish(response, rejected(503, 'too many requests are in flight, try again', 'busy'), started);
     readBody(request, { budget, buffers, takeTurn, timeoutMs }, (body) => {
       budget.leave();
-      finish(response, answerBody(body), started);
+      finish(response, body.kind === 'complete' ? answerReview(body.text) : UNREAD[body.kind], started);
       if (body.kind === 'complete') reclaim?.(body.bytes);
     });
   };

@@ -5,7 +5,7 @@ import { defined, isFields, nameOf, parseJson } from '../apis/values.ts';
 import { ANNOTATION_REGISTERED, COMMANDS, EXTENSION_NAME, GROUP } from '../apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS as RESOURCE, apiVersionOf } from '../apis/resources.ts';
 import type { InstallationOwner } from '../installation/owner.ts';
-import { ifFound, isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
+import { except, ifFound, isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { createInformer } from '../kubernetes/informer.ts';
 import { aborted, createBell, pause } from '../kubernetes/wait.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
@@ -200,14 +200,11 @@ export const register = async (
     const current = await ifFound(client.get<MutatingWebhookConfiguration>(RESOURCE, { name }, signal));
     const next = mergeRegistration({ wanted, current, keepFailurePolicy });
     if (next === undefined) return;
-    try {
-      if (current === undefined) await client.create(RESOURCE, next, {}, signal);
-      else await client.update(RESOURCE, next, {}, signal);
-      logger.info('webhooks registered', { configuration: name, webhooks: next.webhooks?.length });
-      return;
-    } catch (error) {
-      if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
-    }
+    const isNew = current === undefined;
+    const sent = isNew ? client.create(RESOURCE, next, {}, signal) : client.update(RESOURCE, next, {}, signal);
+    if ((await except(sent, isConflict, isAlreadyExists, isNotFound)) === undefined) continue;
+    logger.info('webhooks registered', { configuration: name, webhooks: next.webhooks?.length });
+    return;
   }
   throw new Error(
     `MutatingWebhookConfiguration ${name} was changed by other writers ${MAX_ROUNDS} times while it was written`,
@@ -221,7 +218,11 @@ export const unregister = async (
   signal?: AbortSignal,
 ): Promise<boolean> => (await ifFound(client.delete(RESOURCE, { name }, {}, signal).then(() => true))) ?? false;
 
-export interface KeepRegisteredOptions {
+/** Two replicas that disagree (during an upgrade) must not fight faster than this. */
+const MIN_INTERVAL_MS = 5_000;
+const MAX_BACKOFF_MS = 60_000;
+
+export const createRegistrationKeeper = (options: {
   client: Client;
   keepFailurePolicy: boolean;
   logger: Logger;
@@ -235,13 +236,7 @@ export interface KeepRegisteredOptions {
   onWantedChange: (callback: () => void) => void;
   clock: Clock;
   random: () => number;
-}
-
-/** Two replicas that disagree (during an upgrade) must not fight faster than this. */
-const MIN_INTERVAL_MS = 5_000;
-const MAX_BACKOFF_MS = 60_000;
-
-export const createRegistrationKeeper = (options: KeepRegisteredOptions) => {
+}) => {
   const { client, name, wanted, onWantedChange, clock, random, logger, keepFailurePolicy } = options;
   const raised = createBell();
   let due = true;

@@ -1,5 +1,6 @@
 // Answers reviews of Services, and of those that etcd-druid makes, with the patch that keeps their routing settings; how these are registered.
 import type { GroupVersionKind, JsonPatchOperation } from '../apis/admission.ts';
+import { pointerKey } from '../apis/json-patch.ts';
 import { type Fields, applyMergePatch, isAbsent, isFields } from '../apis/values.ts';
 import {
   ANNOTATION_APPLIED,
@@ -52,9 +53,6 @@ const readObject = (object: unknown): Checked | string => {
   return problemOfMaps(object['metadata'], 'metadata') ?? problemOfDistribution(object['spec'], 'spec') ?? object;
 };
 
-/** RFC 6901: `~` and `/` stand for something else in a pointer. */
-const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
-
 /**
  * The operations that do to `target` what the merge patch says, and apply to it: a parent that is missing is added with
  * all of its new content, a member that is missing is not removed. None where nothing would change.
@@ -62,7 +60,7 @@ const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/
 export const jsonPatchOf = (target: unknown, patch: Fields, pointer = ''): JsonPatchOperation[] => {
   const current = isFields(target) ? target : {};
   return Object.entries(patch).flatMap(([key, value]): JsonPatchOperation[] => {
-    const path = `${pointer}/${escaped(key)}`;
+    const path = `${pointer}/${pointerKey(key)}`;
     const before = Object.hasOwn(current, key) ? current[key] : undefined;
     if (value === null) return before === undefined ? [] : [{ op: 'remove', path }];
     if (!isFields(value)) return before === value ? [] : [{ op: 'add', path, value }];

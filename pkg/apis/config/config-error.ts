@@ -1,6 +1,5 @@
 // The error that says where a configuration file is wrong and what would be right.
 
-/** One thing wrong with a configuration file. */
 export interface ConfigProblem {
   /** 1-based line in the file. */
   readonly line: number;
@@ -23,7 +22,6 @@ const render = (file: string, { line, column, field, message, allowed }: ConfigP
 /** A configuration file that cannot be used; the message has one line a problem, in file order. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** Name of the file as the caller gave it. */
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
 

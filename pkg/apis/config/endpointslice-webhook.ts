@@ -103,7 +103,6 @@ const schema = Type.Object({
 
 export type EndpointSliceWebhookConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
-/** What `loadConfiguration` needs to read the endpointslice-webhook's file. */
 export const ENDPOINTSLICE_WEBHOOK_CONFIGURATION: ConfigKind<EndpointSliceWebhookConfiguration> = {
   kind: 'EndpointSliceWebhookConfiguration',
   schema,

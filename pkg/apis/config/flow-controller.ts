@@ -59,7 +59,6 @@ const schema = Type.Object({
 
 export type FlowControllerConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
-/** What `loadConfiguration` needs to read the flow-controller's file. */
 export const FLOW_CONTROLLER_CONFIGURATION: ConfigKind<FlowControllerConfiguration> = {
   kind: 'FlowControllerConfiguration',
   schema,

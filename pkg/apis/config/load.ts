@@ -6,7 +6,6 @@ import { type Document, LineCounter, type Pair, isMap, isNode, isScalar, parseDo
 import { defined, orElse, parserText } from '../values.ts';
 import { CONFIG_GROUP } from '../names.ts';
 
-/** apiVersion of every configuration file. */
 export const CONFIG_API_VERSION = `${CONFIG_GROUP}/v1alpha1`;
 
 /**
@@ -29,7 +28,6 @@ export interface CrossFieldProblem {
   readonly allowed?: readonly string[];
 }
 
-/** What every loaded configuration carries. */
 export interface ConfigHeader {
   readonly apiVersion: string;
   readonly kind: string;

@@ -27,7 +27,6 @@ export const endpointFields = (port: number) => ({
 
 export const endpointSchema = (port: number) => block('A listening port, plain HTTP.', endpointFields(port));
 
-/** A listening port. */
 export type EndpointConfiguration = Type.Static<ReturnType<typeof endpointSchema>>;
 
 export const LOG_SCHEMA = block('Log lines, on standard error.', {
@@ -81,7 +80,6 @@ const common = {
   ),
 };
 
-/** Schema of the block. */
 export const INSTALLATION_SCHEMA = block('The installation that this is part of.', common);
 
 /** What the chart knows about the installation. */

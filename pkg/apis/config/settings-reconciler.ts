@@ -141,7 +141,6 @@ const schema = Type.Object({
 
 export type SettingsReconcilerConfiguration = ConfigHeader & Type.Static<typeof schema>;
 
-/** What `loadConfiguration` needs to read the settings-reconciler's file. */
 export const SETTINGS_RECONCILER_CONFIGURATION: ConfigKind<SettingsReconcilerConfiguration> = {
   kind: 'SettingsReconcilerConfiguration',
   schema,

@@ -1,6 +1,7 @@
 // Returns evacuated slices without the controller that evacuated them, by the API server alone: for --cleanup, `return --direct` and `off`.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
+import { lockOn } from '../../apis/json-patch.ts';
 import { defined, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { markOf, returnPatch } from '../../evacuation/slice.ts';
@@ -14,7 +15,6 @@ import {
   isTooManyRequests,
 } from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
-import { locked } from './services.ts';
 
 /** Between two attempts where the API server does not answer, as it may while a zone is half dead. */
 export const RETRY_MS = 1_000;
@@ -87,7 +87,7 @@ export const returnSlices = async (
       for (const slice of waiting) {
         if (signal.aborted) return;
         try {
-          const operations = locked(slice, operationsOf(slice));
+          const operations = [lockOn(slice), ...operationsOf(slice)];
           await client.patch(ENDPOINT_SLICES, refOf(slice), 'json', operations, manager, signal);
           returned += 1;
         } catch (error) {

@@ -1,6 +1,6 @@
 // In which order Services are written: the webhook's own, then those with most traffic where that is known, then those with most endpoints.
 import { type EndpointSlice, serviceKeyOf } from '../../apis/core.ts';
-import type { FlowPolicy } from '../../apis/flow-policy.ts';
+import type { FlowPolicy, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
 import { keyOf } from '../../apis/values.ts';
@@ -8,10 +8,8 @@ import type { MeasuredLoad } from '../../evacuation/capacity.ts';
 import type { Client } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-type FlowStatus = NonNullable<FlowPolicy['status']>;
-
 /** Undefined where the load of the busiest endpoint is not known. */
-const measuredIn = ({ zones = [], maxUtilizationPercent }: FlowStatus): MeasuredLoad | undefined => {
+const measuredIn = ({ zones = [], maxUtilizationPercent }: FlowPolicyStatus): MeasuredLoad | undefined => {
   const demand = new Map(zones.map(({ zone, demand: amount }) => [zone, Number(amount)] as const));
   const amounts = [...demand.values()];
   const known = amounts.every((amount) => amount >= 0) && amounts.some((amount) => amount > 0);

@@ -1,7 +1,7 @@
 // Brings the slices of one Service to what the running evacuations make of it, one JSON Patch a slice that differs, and remembers what
 // became of it.
-import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
+import { lockOn } from '../../apis/json-patch.ts';
 import { keyOf, refOf, refOfKey } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { type ZoneRequest, decideInOrder } from '../../evacuation/decide.ts';
@@ -11,15 +11,6 @@ import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import type { Client, Clock, EventInput, EventRecorder, Result } from '../../kubernetes/types.ts';
 import type { View } from './view.ts';
-
-/** The API server refuses the patch where the slice is not the one that was read. */
-export const locked = (
-  { metadata }: EndpointSlice,
-  operations: readonly JsonPatchOperation[],
-): JsonPatchOperation[] => [
-  { op: 'replace', path: '/metadata/resourceVersion', value: metadata?.resourceVersion ?? '' },
-  ...operations,
-];
 
 /** What slices are to be: under a mark, or undefined for without. */
 type Next = Evacuated | undefined;
@@ -81,7 +72,8 @@ export const createServices = (options: {
       }
       try {
         const end = cache.beginWrite(ref);
-        end(await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', locked(slice, operations), {}, signal));
+        const patch = [lockOn(slice), ...operations];
+        end(await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', patch, {}, signal));
         guard.written(key, wanted);
         written += 1;
       } catch (error) {

@@ -54,7 +54,6 @@ const createView = (options: ViewOptions) => {
   });
   return {
     slices,
-    /** Both are filled. */
     ready: (): boolean => slices.state === 'synced' && namespaces.state === 'synced',
     /** Of one Service, by `namespace/name`. */
     slicesOf: (service: string): EndpointSlice[] => slices.byIndex(INDEX_SERVICE, service),
@@ -100,7 +99,6 @@ export const createReading = (
 
   return {
     view: (): View | undefined => view,
-    /** Look again whether it is needed. */
     look: (): void => looked.ring(),
     async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) await (options.needed() ? read(signal) : wait(signal));

@@ -25,14 +25,6 @@ import { type SettingsCaches, createExtensionProjection } from '../settings/cach
 import { extensionClassesOf, extensionNamespaceOf, governingOf } from '../settings/decider.ts';
 import { type SubjectsOptions, createSubjects } from './subjects.ts';
 
-interface ExtensionControllerOptions extends Omit<SubjectsOptions, 'caches' | 'config'> {
-  readonly config: SubjectsOptions['config'] & { readonly extensions: { readonly conditionIntervalSeconds: number } };
-  readonly caches: SettingsCaches;
-  readonly client: Pick<Client, 'get' | 'patch'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /** How long a deletion waits for settings to be reverted: they are reverted afterwards just as well, and no Shoot is to wait for it. */
 const REVERT_PATIENCE_MS = 30_000;
 const LOOK_AGAIN_MS = 500;
@@ -49,7 +41,15 @@ interface Memory {
 }
 
 /** The key is `namespace/name` of an Extension. */
-export const createExtensionController = (options: ExtensionControllerOptions): ControllerSpec => {
+export const createExtensionController = (
+  options: SubjectsOptions & {
+    readonly config: { readonly extensions: { readonly conditionIntervalSeconds: number } };
+    readonly caches: SettingsCaches;
+    readonly client: Pick<Client, 'get' | 'patch'>;
+    readonly clock: Clock;
+    readonly logger: Logger;
+  },
+): ControllerSpec => {
   const { config, caches, client, clock, logger } = options;
   const { modes } = config;
   const classes = extensionClassesOf(modes);

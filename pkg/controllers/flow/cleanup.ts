@@ -57,7 +57,6 @@ export const servedNamespaces = async (
  */
 export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal) => {
   const { client, logger } = options;
-  /** Objects that were changed. */
   const report = { slices: 0, services: 0, policies: 0 };
   const project = createSliceProjection();
   const isLabelled = (service: Service): boolean => revertLabel(service).kind === 'patch';

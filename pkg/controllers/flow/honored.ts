@@ -1,5 +1,5 @@
 // Reads all meters periodically: whether measured connections to a Service go where hints say, for the status of its FlowPolicy.
-import { sleep } from '../../kubernetes/wait.ts';
+import { pause } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type ServiceCounts, type Verdict, createProofWindow, verdictOf } from '../../traffic/proof.ts';
@@ -41,10 +41,10 @@ export const createHonored = (options: {
   const once = async (signal: AbortSignal): Promise<void> => {
     // Without a reading verdicts grow old like those of quiet Services.
     const readings = await read(signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      logger.warn('cannot read the traffic-meters', { error });
+      if (!signal.aborted) logger.warn('cannot read the traffic-meters', { error });
       return new Map<string, ServiceCounts>();
     });
+    if (signal.aborted) return;
     const now = clock.monotonic();
     window.add(now, readings);
     for (const [key, nodes] of window.evidence()) {
@@ -70,14 +70,8 @@ export const createHonored = (options: {
     verdict: (key: string): Verdict | undefined => services.get(key)?.published?.verdict,
     /** Reads and judges until the signal aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      try {
-        while (!signal.aborted) {
-          await once(signal);
-          await sleep(clock, intervalMs, signal);
-        }
-      } catch (error) {
-        if (!signal.aborted) throw error;
-      }
+      do await once(signal);
+      while (await pause(clock, intervalMs, signal));
     },
   };
 };

@@ -65,7 +65,6 @@ const cadenceOf = (
   return { newAt: readAt, cadenceMs: last === undefined || now === undefined ? intervalMs : (now - last) * 1_000 };
 };
 
-/** A reading under way. */
 interface Asked {
   readonly question: string;
   /** Settles when it is known or could not be read; never rejects. */

@@ -23,7 +23,6 @@ export interface Snapshot {
   podCpu(pod: string): PodCpu | undefined;
 }
 
-/** The result of one reconcile of a Service. */
 export interface Outcome extends Pick<
   FindingsInput,
   'strategy' | 'settings' | 'time' | 'refused' | 'turn' | 'limited' | 'inForce' | 'losing'
@@ -79,7 +78,6 @@ const limitOf = (before: PlanLimit | undefined, { timedOut, cutShort, turn }: Pl
   return turn.decision === undefined || turn.decision.changed || before === 'PlanTimedOut' ? undefined : before;
 };
 
-/** Keeps what the next reconcile goes on from. */
 export const remember = (memory: Memory, planned: Planned): void => {
   memory.state = planned.turn.state;
   memory.plan = planned.turn.plan;

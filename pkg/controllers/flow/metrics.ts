@@ -2,7 +2,6 @@
 import type { TurnFigures } from '../../flow/assemble/job.ts';
 import { type Metrics, SERVICE_LABELS, type Sample, limitServices, seriesLabels } from '../../telemetry/metrics.ts';
 
-/** What is known of one Service's loop. */
 export interface ServiceFigures {
   readonly namespace: string;
   readonly service: string;

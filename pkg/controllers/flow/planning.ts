@@ -5,7 +5,6 @@ import { type PlanAnswer, type PlanJob, answerJob } from '../../flow/assemble/jo
 import { within } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 
-/** One question to the thread. */
 export interface PlanRequest {
   readonly job: PlanJob;
   /** Looks that a plan may take; absent: as many as any plan may. */
@@ -96,7 +95,6 @@ export const createPlanning = (options: {
   deadlineMs?: number;
   /** The answer to a question is there whose reconcile went on without it: the Service wants another one. */
   onReady(key: string): void;
-  /** An answer came, or did not. */
   onPlanned?(outcome: 'complete' | 'cut-short' | 'timed-out' | 'failed', durationMs: number): void;
 }) => {
   const { open, clock, deadlineMs = DEADLINE_MS, onReady, onPlanned } = options;
@@ -192,9 +190,7 @@ export const createPlanning = (options: {
       void question.answered.then(() => isAsked(question) && onReady(key));
       return undefined;
     },
-    /** The caller gave up on this answer. */
     forget: (key: string): void => void questions.delete(key),
-    /** Ends the thread. */
     close(): void {
       closed = true;
       thread?.end();

@@ -25,7 +25,6 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
   return { kind: 'requeue', afterMs: result.kind === 'requeue' ? Math.min(result.afterMs, afterMs) : afterMs };
 };
 
-/** Nothing was planned. */
 const UNPLANNED = { turn: undefined, load: undefined, inForce: false, losing: false };
 
 export const createFlowReconciler = (options: {

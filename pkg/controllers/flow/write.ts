@@ -106,7 +106,6 @@ const CONFLICT = { kind: 'requeue', afterMs: 1_000 } as const;
 /** As the settings reconciler waits (ADR 0009): the namespace's labels may come back. */
 const LEAVE_AFTER_MS = 300_000;
 
-/** EndpointSlices were written. */
 export type OnWrite = (cause: 'plan' | 'reassert' | 'takeback' | 'conflict', slices: number) => void;
 
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>

@@ -21,17 +21,11 @@ export interface HeartbeatOptions {
   logger: Logger;
 }
 
-const leaseSpec = ({ extension, renewIntervalSeconds, clock }: HeartbeatOptions): NonNullable<Lease['spec']> => ({
-  holderIdentity: extension,
-  leaseDurationSeconds: renewIntervalSeconds,
-  renewTime: microTime(clock.now()),
-});
-
 /** One beat: the Lease is patched, and created where there is none. */
 const beat = async (options: HeartbeatOptions, signal: AbortSignal): Promise<void> => {
-  const { client, namespace } = options;
+  const { client, namespace, extension: holderIdentity, renewIntervalSeconds: leaseDurationSeconds, clock } = options;
   const ref: ObjectRef = { namespace, name: HEARTBEAT_LEASE };
-  const spec = leaseSpec(options);
+  const spec = { holderIdentity, leaseDurationSeconds, renewTime: microTime(clock.now()) };
   const renew = () => client.patch<Lease>(LEASES, ref, 'merge', { spec }, {}, signal);
   if ((await ifFound(renew())) !== undefined) return;
   const lease: Lease = { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata: { ...ref }, spec };

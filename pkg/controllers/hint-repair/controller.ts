@@ -43,22 +43,6 @@ export const createRepairMetrics = (metrics: Metrics, unavailable: () => boolean
   return (outcome: 'hinted' | 'unhinted' | 'spread' | 'planned'): void => resyncs.inc({ outcome });
 };
 
-interface HintControllersOptions extends Pick<ResyncOptions, 'client' | 'clock' | 'events' | 'logger'> {
-  readonly config: Pick<SettingsReconcilerConfiguration, 'hintRepair'>;
-  /** Own namespace: what events are about, and never served. */
-  readonly namespace: string;
-  readonly caches: {
-    readonly slices: Pick<Cache<EndpointSlice>, 'onChange' | 'settled' | 'list'>;
-    readonly namespaces: Pick<Cache<Namespace>, 'onChange' | 'settled' | 'get'>;
-    readonly services: Pick<Cache<Service>, 'get'>;
-  };
-  readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'onChange'>;
-  isHeld(): boolean;
-  /** Whether the namespace of a slice is one of this installation's. */
-  isOwned(slice: EndpointSlice): boolean;
-  readonly metrics: Metrics;
-}
-
 /** All work is one key: slices are taken in order. */
 const KEY = 'slices';
 /** Slices come unhinted for a moment where the EndpointSlice controller mirrors a new label. */
@@ -73,7 +57,23 @@ const ofNamespace: KeysOf<Namespace> = ({ metadata }, previous) =>
   metadata?.labels?.[LABEL_ETCD_CLIENTS] === previous?.metadata?.labels?.[LABEL_ETCD_CLIENTS] ? [] : [KEY];
 
 /** By name. Hints that nothing asks for are removed always, the rest is done where it is configured. */
-export const createHintControllers = (options: HintControllersOptions): Readonly<Record<string, ControllerSpec>> => {
+export const createHintControllers = (
+  options: Pick<ResyncOptions, 'client' | 'clock' | 'events' | 'logger'> & {
+    readonly config: Pick<SettingsReconcilerConfiguration, 'hintRepair'>;
+    /** Own namespace: what events are about, and never served. */
+    readonly namespace: string;
+    readonly caches: {
+      readonly slices: Pick<Cache<EndpointSlice>, 'onChange' | 'settled' | 'list'>;
+      readonly namespaces: Pick<Cache<Namespace>, 'onChange' | 'settled' | 'get'>;
+      readonly services: Pick<Cache<Service>, 'get'>;
+    };
+    readonly planner: Pick<LeaseWatch, 'alive' | 'known' | 'onChange'>;
+    isHeld(): boolean;
+    /** Whether the namespace of a slice is one of this installation's. */
+    isOwned(slice: EndpointSlice): boolean;
+    readonly metrics: Metrics;
+  },
+): Readonly<Record<string, ControllerSpec>> => {
   const { caches, planner, isHeld, isOwned, namespace, metrics } = options;
   const { enabled, writesPerSecond, backoffSeconds, includedNamespaces, excludedNamespaces } =
     options.config.hintRepair;

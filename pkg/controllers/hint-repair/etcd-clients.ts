@@ -1,6 +1,7 @@
 // Which slices admission hints because their namespace says so, and takes the hints off again once it no longer does.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import { ETCD_CLIENT_SERVICES, LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import { lockOn } from '../../apis/json-patch.ts';
 import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { strategyOf } from '../../hints/table.ts';
@@ -43,9 +44,9 @@ export const HINT_RELEASE_KEY = 'etcd-clients';
 const AGAIN_MS = 5_000;
 
 /** Removes all hints, if the slice still is the one that was looked at: places in the list are only good for that. */
-const removal = ({ metadata, endpoints }: EndpointSlice) => [
-  { op: 'replace', path: '/metadata/resourceVersion', value: metadata?.resourceVersion },
-  ...(endpoints ?? []).flatMap(({ hints }, index) =>
+const removal = (slice: EndpointSlice) => [
+  lockOn(slice),
+  ...(slice.endpoints ?? []).flatMap(({ hints }, index) =>
     hints === undefined ? [] : [{ op: 'remove', path: `/endpoints/${index}/hints` }],
   ),
 ];
@@ -63,12 +64,11 @@ export const createHintRelease = (options: {
     const found = options.slices().filter((slice) => isLeftOver(slice, view));
     let again = false;
     for (const slice of found) {
-      const { namespace, name } = refOf(slice);
+      const ref = refOf(slice);
       try {
-        const ref = { namespace, name };
         const answer = await client.patch<EndpointSlice>(ENDPOINT_SLICES, ref, 'json', removal(slice), {}, signal);
         if (isHinted(answer)) again = true;
-        else logger.info('hints removed, routing by zone is off', { namespace, slice: name });
+        else logger.info('hints removed, routing by zone is off', { namespace: ref.namespace, slice: ref.name });
       } catch (error) {
         if (isConflict(error)) again = true;
         else if (!isNotFound(error)) throw error;

@@ -26,7 +26,6 @@ export const showNodeGroups = (
     samples: () => Array.from(current(), ({ group, state }) => [{ group, state }, 1]),
   });
 
-/** Counts the writes that make endpoints follow. */
 export const createTouchCounter = (metrics: Metrics): ((outcome: TouchOutcome) => void) => {
   const touches = metrics.counter({
     name: 'node_group_touches_total',

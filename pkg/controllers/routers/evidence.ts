@@ -10,7 +10,7 @@ import { KUBE_PROXY_AGENT, isAgent } from '../../diagnosis/routers/planes.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { sleep } from '../../kubernetes/wait.ts';
+import { pause } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
@@ -87,7 +87,7 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
       try {
         known.set(what, await look(signal, [...known.values()].flat()));
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (signal.aborted) return;
         logger.debug('cannot read which data plane routes', { what, error });
         if (isRefused(error)) known.set(what, []);
       }
@@ -104,18 +104,11 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
     objects: (): readonly RouterObject[] | undefined => last,
     /** Calls back when what was read became another. */
     onChange: (callback: () => void): void => void callbacks.push(callback),
-    /** Reads once; what goes wrong is logged, and what was known before stays. */
+    /** Reads once; what goes wrong is logged, and what was known before stays, as it does when the signal aborts. */
     read,
     /** Resolves when the signal aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      while (!signal.aborted) {
-        try {
-          await sleep(clock, last === undefined ? RETRY_MS : PERIOD_MS, signal);
-          await read(signal);
-        } catch (error) {
-          if (!signal.aborted) throw error;
-        }
-      }
+      while (await pause(clock, last === undefined ? RETRY_MS : PERIOD_MS, signal)) await read(signal);
     },
   };
 };

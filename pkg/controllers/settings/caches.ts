@@ -108,9 +108,6 @@ export const projectService = (service: Service): Service => ({
   metadata: labelled(service.metadata),
 });
 
-/** Only identity and labels are read: an Etcd is never written, and what it asks for is its owner's. */
-const projectEtcd = keepFields<Etcd>();
-
 export const projectNamespace = keepFields<Namespace>();
 
 /** With the fields that show the data plane. */
@@ -234,14 +231,8 @@ const isInteresting = ({ metadata }: EndpointSlice): boolean =>
 
 const projectInteresting = (slice: EndpointSlice): EndpointSlice => {
   if (isInteresting(slice)) return projectSlice(slice);
-  const { name, namespace, resourceVersion } = projectMeta(slice.metadata);
-  return {
-    metadata: { ...(name && { name }), ...(namespace && { namespace }), ...(resourceVersion && { resourceVersion }) },
-  };
-};
-
-const sliceIndex: Indexers<EndpointSlice> = {
-  [INDEX_SERVICE]: (slice) => [serviceKeyOf(slice)].filter((key) => key !== undefined),
+  const { name, namespace, resourceVersion } = slice.metadata ?? {};
+  return { metadata: defined({ name, namespace, resourceVersion }) };
 };
 
 /**
@@ -267,9 +258,10 @@ export const openSettingsCaches = (
     // With Gardener any of them may matter, since the configuration of an Extension may ask for its Service.
     slices: open<EndpointSlice>(ENDPOINT_SLICES, {
       transform: gardener ? projectSlice : projectInteresting,
-      indexers: sliceIndex,
+      indexers: { [INDEX_SERVICE]: (slice) => [serviceKeyOf(slice)].filter((key) => key !== undefined) },
     }),
-    ...(gardener && { etcds: open<Etcd>(ETCDS, { transform: projectEtcd, indexers: namespaceIndex<Etcd>() }) }),
+    // Only identity and labels are read: an Etcd is never written, and what it asks for is its owner's.
+    ...(gardener && { etcds: open<Etcd>(ETCDS, { transform: keepFields<Etcd>(), indexers: namespaceIndex<Etcd>() }) }),
     ...(modes.seed !== undefined && {
       // A Cluster carries a whole CloudProfile: small pages keep the peak of memory small.
       clusters: open<Cluster>(CLUSTERS, { transform: projectCluster, pageSize: 50 }),

@@ -96,11 +96,9 @@ export interface RoutingContext {
   readonly clients: readonly Clients[];
 }
 
-/** What a row is about: a Service that is written, or an Etcd, which never is, and whose client Service only etcd-druid writes. */
-type RowKind = 'Service' | 'Etcd';
-
 export interface ObjectDecision {
-  readonly kind: RowKind;
+  /** What a row is about: a Service that is written, or an Etcd, which never is, and whose client Service only etcd-druid writes. */
+  readonly kind: 'Service' | 'Etcd';
   readonly ref: Required<ObjectRef>;
   readonly object: Service | Etcd;
   readonly decision: RoutingDecision;
@@ -120,7 +118,6 @@ export interface NamespaceDecision {
   readonly scope?: Scope | undefined;
   /** The decision for the namespace as a whole; single objects may differ. */
   readonly decision: RoutingDecision;
-  /** The object that events are about. */
   readonly regarding: EventInput['regarding'];
   /** Where the setting was read from, for example `Cluster`. */
   readonly source: string;

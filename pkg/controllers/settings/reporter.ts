@@ -140,7 +140,6 @@ export const createReporter = ({ logger, events }: { logger: Logger; events: Pic
       known.delete(namespace);
       adopted.delete(namespace);
     },
-    /** What is known of each namespace, for metrics. */
     known: (): Iterable<Omit<Known, 'summary'>> => known.values(),
   };
 };

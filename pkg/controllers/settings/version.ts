@@ -6,7 +6,6 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions, formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../routing/version.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-/** What is known about the API server's version. */
 export interface VersionState {
   /** The version that decides the mechanism; undefined until the first answer. */
   readonly current?: KubernetesVersion;

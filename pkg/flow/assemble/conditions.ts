@@ -1,6 +1,7 @@
 // What is true of a Service's loop now, as conditions: is load known, is the plan in force, does it stay.
 import { UNSEEN_GROWTH } from '../loop/decide.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
+import { MAX_ZONES } from '../problem.ts';
 import type { PlannedStrategy } from '../../apis/names.ts';
 import type { TurnFigures } from './job.ts';
 import type { Turn } from './turn.ts';
@@ -40,7 +41,6 @@ export interface FindingsInput {
   readonly problem: Problem | undefined;
   readonly inForce: boolean;
   readonly losing: boolean;
-  /** Whether the data plane follows hints. */
   readonly following: { readonly kind: 'followed' } | (Problem & { readonly kind: 'ignored' | 'unknown' });
   /** A zone of the Service is being evacuated: the plan is that of the endpoints that stay. */
   readonly evacuated?: boolean | undefined;
@@ -53,9 +53,6 @@ export interface FindingsInput {
 const yes = (reason: string, message: string): Finding => ({ status: 'True', reason, message });
 const no = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
 const unknown = (reason: string, message: string): Finding => ({ status: 'Unknown', reason, message });
-
-/** The API allows no more zones in the hints of an endpoint. */
-const MAX_ZONES = 8;
 
 const because = (problem: Problem | undefined): string => (problem === undefined ? '' : `: ${problem.message}`);
 

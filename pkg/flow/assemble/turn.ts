@@ -1,40 +1,22 @@
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
+import { annotationOperations, lockOn } from '../../apis/json-patch.ts';
 import { defined } from '../../apis/values.ts';
 import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
 import { stayingZones } from '../../evacuation/slice.ts';
-import { hintsNow, isZoneName, whenReady } from '../../hints/readiness.ts';
+import { hintsFor, hintsNow, isZoneName, whenReady } from '../../hints/readiness.ts';
 import { type HintsInForce, hintsOf, samePlan } from '../demand/arrivals.ts';
 import type { CapacitySource, FlowSettings } from '../loop/from-spec.ts';
 import { initialState, step } from '../loop/step.ts';
 import { withHintPeriod } from '../loop/periods.ts';
 import type { LoopDecision, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from '../loop/types.ts';
-import { planProportional } from '../planner.ts';
+import { planProportional, sameZones } from '../planner.ts';
 import type { Demand, Plan } from '../types.ts';
 import { endpointName, hintsInForce, isSpread, planOnSlices, viewsOfEndpoints } from './slice.ts';
 import type { ClientZones, FlowSlice, FlowSliceEndpoint, SliceView } from './slice.ts';
 
-const MARK_PATH = `/metadata/annotations/${ANNOTATION_PLAN.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-
-/** The API server refuses the patch with a conflict where the object is not the one that was read. */
-const lockOf = ({ metadata }: FlowSlice): JsonPatchOperation => ({
-  op: 'replace',
-  path: '/metadata/resourceVersion',
-  value: metadata?.resourceVersion ?? '',
-});
-
-const markOperation = ({ mark, annotated }: FlowSlice, wanted: string | undefined): JsonPatchOperation[] => {
-  if (mark === wanted) return [];
-  if (wanted === undefined) return [{ op: 'remove', path: MARK_PATH }];
-  if (!annotated) return [{ op: 'add', path: '/metadata/annotations', value: { [ANNOTATION_PLAN]: wanted } }];
-  return [{ op: 'add', path: MARK_PATH, value: wanted }];
-};
-
-const same = (left: readonly string[], right: readonly string[]): boolean =>
-  left.length === right.length && [...left].sort().join('\n') === [...right].sort().join('\n');
-
-const named = (names: readonly string[]): { name: string }[] => names.map((name) => ({ name }));
-const namesIn = (entries: readonly { readonly name: string }[] = []): string[] => entries.map(({ name }) => name);
+const markOperations = ({ mark, annotated }: FlowSlice, wanted: string | undefined): JsonPatchOperation[] =>
+  annotationOperations(ANNOTATION_PLAN, { current: mark, annotated }, wanted);
 
 /** Zones of an endpoint that is not ready, once it is: those that it had, which admission carried over, or its own. */
 const keptZones = ({ zone, forZones }: FlowSliceEndpoint, { spread }: HintsInForce): readonly string[] => {
@@ -57,7 +39,9 @@ const wantedIn = (slice: FlowSlice, plan: HintsInForce): ((endpoint: FlowSliceEn
     const planned = (ready ? hints({ name, zone }) : keptZones(endpoint, plan)).filter((one) => one !== '');
     const zones = alsoServe === undefined ? planned : stayingZones(zone, planned, alsoServe);
     if (ready) return zones;
-    return namesIn(hintsNow({ conditions: { ready }, zone }, { forZones: named(zones) }, rebuilt)?.forZones);
+    return (hintsNow({ conditions: { ready }, zone }, hintsFor(zones, []), rebuilt)?.forZones ?? []).map(
+      (one) => one.name,
+    );
   };
 };
 
@@ -67,9 +51,8 @@ const hintOperation = (
   wanted: readonly string[],
 ): JsonPatchOperation[] => {
   if (wanted.length === 0) return hinted ? [{ op: 'remove', path: `/endpoints/${index}/hints` }] : [];
-  if (same(forZones, wanted)) return [];
-  const value = { forZones: named(wanted) };
-  return [{ op: 'add', path: `/endpoints/${index}/hints`, value }];
+  if (sameZones(forZones, wanted)) return [];
+  return [{ op: 'add', path: `/endpoints/${index}/hints`, value: hintsFor(wanted, []) }];
 };
 
 /** Whether proxies would route otherwise than planned: endpoints that are not ready do not count. */
@@ -77,7 +60,7 @@ export const differs = (slice: FlowSlice, plan: HintsInForce): boolean => {
   if (slice.addressType === 'FQDN') return false;
   if (isSpread(slice) !== plan.spread) return true;
   const wanted = wantedIn(slice, plan);
-  return slice.endpoints.some((endpoint) => endpoint.ready && !same(endpoint.forZones, wanted(endpoint)));
+  return slice.endpoints.some((endpoint) => endpoint.ready && !sameZones(endpoint.forZones, wanted(endpoint)));
 };
 
 /** The patch for a slice that differs from the plan; undefined where nothing is to be written. */
@@ -85,9 +68,9 @@ export const patchFor = (slice: FlowSlice, plan: HintsInForce): JsonPatchOperati
   if (!differs(slice, plan)) return undefined;
   const wanted = wantedIn(slice, plan);
   return [
-    lockOf(slice),
+    lockOn(slice),
     ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, wanted(endpoint))),
-    ...markOperation(slice, plan.spread ? PLAN_SPREAD : PLAN_ZONES),
+    ...markOperations(slice, plan.spread ? PLAN_SPREAD : PLAN_ZONES),
   ];
 };
 
@@ -95,9 +78,9 @@ export const patchFor = (slice: FlowSlice, plan: HintsInForce): JsonPatchOperati
 export const revertPatch = (slice: FlowSlice): JsonPatchOperation[] | undefined => {
   if (slice.mark === undefined) return undefined;
   return [
-    lockOf(slice),
+    lockOn(slice),
     ...slice.endpoints.flatMap((endpoint, index) => hintOperation(index, endpoint, [])),
-    ...markOperation(slice, undefined),
+    ...markOperations(slice, undefined),
   ];
 };
 

@@ -5,6 +5,7 @@ import { evaluatePlan } from '../evaluate.ts';
 import { amountOf } from '../types.ts';
 import type { Demand, EvaluateInput, FlowEndpoint, Plan, PlanFigures, PlanInput } from '../types.ts';
 import { leastCrossZoneCost, planHints } from '../planner.ts';
+import { MAX_ZONES } from '../problem.ts';
 import type { Observed } from './observe.ts';
 import type { LoopPolicy, LoopReason, LoopState, PastDemand } from './types.ts';
 
@@ -59,9 +60,6 @@ export const planWithin = (limits: Limits, input: Pick<PlanInput, 'endpoints' | 
     exact: false,
   };
 };
-
-/** As many as the API takes for an endpoint. */
-const MAX_ZONES = 8;
 
 /**
  * An endpoint that serves another zone alone is lost to its own when demand there rises, and the next samples are half a minute

@@ -40,11 +40,8 @@ export const withHintPeriod = (
     ...sharingOf(observedZones(observation), readyOf(observation), plan),
   };
   const last = hintPeriods.at(-1);
-  const sameSharing =
-    last !== undefined &&
-    last.zones.join() === next.zones.join() &&
-    last.sharers.join() === next.sharers.join() &&
-    last.orphans.join() === next.orphans.join();
+  const parts = ['zones', 'sharers', 'orphans'] as const;
+  const sameSharing = parts.every((part) => last?.[part].join() === next[part].join());
   const all = sameSharing ? hintPeriods : [...hintPeriods, next];
   const first = all.findLastIndex(({ from }) => from <= oldest);
   return first > 0 ? all.slice(first) : all;

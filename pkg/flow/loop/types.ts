@@ -165,7 +165,6 @@ export type LoopReason =
 
 export interface LoopDecision {
   readonly time: number;
-  /** The plan differs from the one before. */
   readonly changed: boolean;
   readonly spread: boolean;
   /** The whole plan in force from `time` on, in name order, empty when spread. */

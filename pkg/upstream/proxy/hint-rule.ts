@@ -8,7 +8,7 @@ import { type TrafficDistribution, fullName } from '../features.ts';
 import type { Reason } from '../reasons.ts';
 import { isOff } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
-import { type Choice, buildRoute, familyOf, portNames, portOf, whyNotProxied } from './kube-proxy.ts';
+import { type Choice, buildRoute, familyOf, isFallback, portNames, portOf, whyNotProxied } from './kube-proxy.ts';
 
 /** What of the Service makes the data plane look at hints. */
 interface OptIn {
@@ -154,9 +154,7 @@ const choose = (input: RouteInput, { rule, ignoring, unasked }: RuledProxy): Cho
 /** Ready endpoints, else those that terminate and still serve. */
 const usable = (list: readonly ProxyEndpoint[], { readyOnly }: HintRule): readonly ProxyEndpoint[] => {
   const ready = list.filter((endpoint) => endpoint.ready);
-  return ready.length > 0 || readyOnly === true
-    ? ready
-    : list.filter(({ serving, terminating }) => serving && terminating);
+  return ready.length > 0 || readyOnly === true ? ready : list.filter(isFallback);
 };
 
 /** Why these are used of what was chosen. */

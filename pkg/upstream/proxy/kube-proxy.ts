@@ -85,12 +85,7 @@ export const whyNotProxied = ({ metadata, spec }: Service): string | undefined =
   return metadata?.labels?.[LABEL_PROXY_NAME] === undefined ? undefined : 'its label names another proxy';
 };
 
-interface Outcome {
-  readonly mode?: TopologyMode;
-  readonly cluster?: readonly ProxyEndpoint[] | null;
-  readonly local?: readonly ProxyEndpoint[] | null;
-  readonly reachable?: readonly ProxyEndpoint[];
-  readonly used?: readonly ProxyEndpoint[];
+interface Outcome extends Partial<Pick<Route, 'mode' | 'cluster' | 'local' | 'reachable' | 'used'>> {
   readonly reason: Reason;
   /** Endpoints that were judged, for the figures of the sentence. */
   readonly endpoints?: readonly ProxyEndpoint[];
@@ -147,7 +142,7 @@ export const trafficPolicyOf = (service: Service, port: ServicePort | undefined,
 /** Since this minor the endpoint that is not terminating wins over another of the same address; before, the local one. */
 const PREFER_RUNNING_SINCE = 36;
 
-const isFallback = ({ serving, terminating }: ProxyEndpoint): boolean => serving && terminating;
+export const isFallback = ({ serving, terminating }: ProxyEndpoint): boolean => serving && terminating;
 
 const isChosen = ({ nodeHints, zoneHints }: ProxyEndpoint, mode: TopologyMode, node: string, zone: string): boolean => {
   if (mode === '') return true;

@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { type ControllerOptions, createController } from '../../../pkg/kubernetes/controller.ts';
+import { createController } from '../../../pkg/kubernetes/controller.ts';
 import type { Result } from '../../../pkg/kubernetes/types.ts';
 import { type WorkQueue, createWorkQueue } from '../../../pkg/kubernetes/work-queue.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
@@ -37,7 +37,7 @@ describe('createController', () => {
     expect(clock.pending, 'timers left behind').to.equal(0);
   });
 
-  const start = (reconcile: Reconcile, options: Partial<ControllerOptions> = {}): void => {
+  const start = (reconcile: Reconcile, options: Partial<Parameters<typeof createController>[0]> = {}): void => {
     const controller = createController({
       name: 'test',
       reconciler: { reconcile },

@@ -2,6 +2,7 @@
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import { constants } from 'node:http2';
+import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import fc from 'fast-check';
@@ -81,7 +82,7 @@ describe('guardConnection', () => {
   beforeEach(() => {
     clock = createFakeClock();
     socket = new FakeSocket();
-    guardConnection(socket, clock);
+    guardConnection(socket as unknown as Socket, clock);
   });
 
   it('breaks a connection that was silent for 45 s', async () => {

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import fc from 'fast-check';
-import { type Logger, type LoggerOptions, createLogger } from '../../../pkg/telemetry/log.ts';
+import { type Logger, createLogger } from '../../../pkg/telemetry/log.ts';
 import { REDACTED, cleanFields, cleanText, isSecretName } from '../../../pkg/telemetry/redact.ts';
 import { upTo } from '../../support/depth.ts';
 
@@ -22,7 +22,7 @@ describe('createLogger', () => {
     written = '';
   });
 
-  const create = (options: Partial<LoggerOptions> = {}): Logger =>
+  const create = (options: Partial<Parameters<typeof createLogger>[0]> = {}): Logger =>
     createLogger({ name: 'test', stream, now: () => NOW, ...options });
 
   const lines = (): string[] => {

@@ -4,12 +4,7 @@ import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.t
 import type { OwnerReference } from '../../../pkg/apis/meta.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
-import {
-  createRegistrationKeeper,
-  register,
-  unregister,
-  type KeepRegisteredOptions,
-} from '../../../pkg/webhook/register.ts';
+import { createRegistrationKeeper, register, unregister } from '../../../pkg/webhook/register.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { createModelApi } from '../../fixtures/model-api.ts';
@@ -26,8 +21,8 @@ describe('the owner of a registration', () => {
     server = createMemoryServer();
   });
   const start = (
-    owner: NonNullable<KeepRegisteredOptions['owner']>,
-    more: Partial<Pick<KeepRegisteredOptions, 'wanted' | 'refresh'>> = {},
+    owner: NonNullable<Parameters<typeof createRegistrationKeeper>[0]['owner']>,
+    more: Partial<Pick<Parameters<typeof createRegistrationKeeper>[0], 'wanted' | 'refresh'>> = {},
   ) => {
     const api = createModelApi();
     const clock = createFakeClock();

@@ -47,7 +47,6 @@ type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
 
 const UNCHANGED: SettingsPlan = { kind: 'unchanged', foreign: [] };
 
-/** Whether the object carries something that we set. */
 export const carriesApplied = ({ metadata }: KubernetesObject): boolean =>
   metadata?.annotations?.[ANNOTATION_APPLIED] !== undefined;
 
