@@ -4,7 +4,7 @@ import type { WriteStream } from 'node:tty';
 import { CommanderError } from 'commander';
 import { unsafeCharacters } from '../../pkg/report/text.ts';
 import { EXIT_USAGE, untilSignal } from '../shared/exit.ts';
-import { type Control, type ExitCode, InputError, type Io, type Output, UsageError, wantsColor } from './io.ts';
+import { type Control, type ExitCode, type Io, type Output, wantsColor } from './io.ts';
 import { createProgram } from './program.ts';
 
 /** The colours of pkg/report/text.ts, or what must not reach a terminal: no other escape sequence comes from this program. */
@@ -30,12 +30,7 @@ export const throughScreen = (io: Io): Io => ({
 });
 
 /** Named, not imported: the cluster's client is loaded only by what needs it. */
-const OTHER_ERRORS: ReadonlySet<string> = new Set(['KubeConfigError', 'ApiError', 'ConnectionError']);
-
-const isExpected = (error: unknown): error is Error =>
-  error instanceof UsageError ||
-  error instanceof InputError ||
-  (error instanceof Error && OTHER_ERRORS.has(error.name));
+const EXPECTED = /^(?:Usage|Input|KubeConfig|Api|Connection)Error$/;
 
 /** No name is longer; the rest is in the file, or with the server. */
 const MAX_LINE = 1_000;
@@ -75,7 +70,7 @@ export const runCommand = async (args: readonly string[], world: Io): Promise<nu
       return error.exitCode === 0 ? 0 : EXIT_USAGE;
     }
     if (io.signal.aborted) return EXIT_USAGE;
-    if (!isExpected(error)) throw error;
+    if (!(error instanceof Error && EXPECTED.test(error.name))) throw error;
     io.err.write(`${messageOf(error)}\n`);
     return EXIT_USAGE;
   }

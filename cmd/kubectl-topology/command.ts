@@ -41,7 +41,6 @@ export const choiceFlag = <const C extends string, const D extends C | undefined
 
 export interface TopologyCommand<S extends FlagTable = FlagTable> {
   readonly name: string;
-  /** One line. */
   readonly summary: string;
   /** Shown under `--help`: what it is for, then the command line without `kubectl topology`. */
   readonly examples: readonly (readonly [purpose: string, line: string])[];

@@ -5,7 +5,6 @@ import { nearest } from '../../pkg/diagnosis/models/lookup.ts';
 import { BUILT_IN_PRICES, DEFAULT_PRICES, isBuiltInPrices, parsePrices } from '../../pkg/diagnosis/prices.ts';
 import type { PriceTable } from '../../pkg/diagnosis/prices.ts';
 import type { Weights } from '../../pkg/diagnosis/simulate/types.ts';
-import type { KubernetesVersion } from '../../pkg/routing/types.ts';
 import { versionIn } from '../../pkg/routing/version.ts';
 import { FEATURE_GATES, type FeatureGate, type FeatureGates } from '../../pkg/upstream/features.ts';
 import { collect } from '../shared/flags.ts';
@@ -33,11 +32,16 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 export const OUTPUT_FLAG = { output: choiceFlag('-o, --output <format>', 'output format', OUTPUT_FORMATS, 'table') };
 
-export const versionFlag = (text: string): KubernetesVersion => {
-  const version = versionIn(text);
-  if (version === undefined) throw new InvalidArgumentError('expected something like 1.33 or v1.30.4.');
-  return version;
-};
+/** Reads a flag; `read` gives undefined for what is not as expected. */
+export const expecting =
+  <T>(expected: string, read: (text: string) => T | undefined) =>
+  (text: string): T => {
+    const value = read(text);
+    if (value === undefined) throw new InvalidArgumentError(`expected ${expected}.`);
+    return value;
+  };
+
+export const versionFlag = expecting('something like 1.33 or v1.30.4', versionIn);
 
 const gatesFlag = (text: string, previous: FeatureGates = {}): FeatureGates => {
   const gates: Partial<Record<FeatureGate, boolean>> = { ...previous };
@@ -56,7 +60,6 @@ const gatesFlag = (text: string, previous: FeatureGates = {}): FeatureGates => {
   return gates;
 };
 
-/** `of`: whose version and gates they are. */
 export const versionFlags = (of = 'the control plane and of every proxy') => ({
   kubernetesVersion: flag('--kubernetes-version <version>', `version of ${of}; default: as found`, versionFlag),
   featureGates: flag('--feature-gates <gate=bool,...>', `gates of ${of} that differ from its defaults`, gatesFlag),
@@ -64,42 +67,35 @@ export const versionFlags = (of = 'the control plane and of every proxy') => ({
 
 const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** Cores as a number (`0.5`) or a quantity (`500m`); NaN for anything else. */
-const parseCores = (text: string): number => unitsOf(text) ?? Number.NaN;
-
-/** Reads a finite number; `numberOf` gives NaN for what is none. */
-export const numberFlag =
-  (numberOf: (text: string) => number, fits: (value: number) => boolean, expected: string) =>
-  (text: string): number => {
-    const value = numberOf(text);
-    if (!Number.isFinite(value) || !fits(value)) throw new InvalidArgumentError(`expected ${expected}.`);
-    return value;
-  };
-
 const isAboveZero = (value: number): boolean => value > 0;
 
-const positiveCores = numberFlag(parseCores, isAboveZero, 'cores above 0, like 0.5 or 500m');
+/** Undefined, or no finite number, for what is none. */
+type NumberOf = (text: string) => number | undefined;
+
+export const numberFlag = (expected: string, numberOf: NumberOf, fits = isAboveZero) =>
+  expecting(expected, (text) => {
+    const value = numberOf(text) ?? Number.NaN;
+    return Number.isFinite(value) && fits(value) ? value : undefined;
+  });
+
+const positiveCores = numberFlag('cores above 0, like 0.5 or 500m', unitsOf);
 
 const plainNumber = (text: string): number => (NUMBER.test(text) ? Number(text) : Number.NaN);
 
 /** `70` or `70%` as the fraction 0.7. */
 export const percentFlag = numberFlag(
-  (text) => plainNumber(text.replace(/%$/, '')) / 100,
-  isAboveZero,
   'a percentage above 0, like 70',
+  (text) => plainNumber(text.replace(/%$/, '')) / 100,
 );
 
-/**
- * Reads `zone=number,zone=number`, also repeated. `numberOf` gives NaN for what it does not take; numbers of the same zone add up unless
- * `combine` says otherwise.
- */
+/** Reads `zone=number,zone=number`, also repeated; numbers of the same zone add up unless `combine` says otherwise. */
 export const zoneNumbers =
-  (expected: string, numberOf = parseCores, combine = (sum: number, next: number): number => sum + next) =>
+  (expected: string, numberOf: NumberOf = unitsOf, combine = (sum: number, next: number): number => sum + next) =>
   (text: string, previous: Readonly<Record<string, number>> = {}): Record<string, number> => {
     const amounts = new Map(Object.entries(previous));
     for (const part of text.split(',').filter((entry) => entry.trim() !== '')) {
       const at = part.lastIndexOf('=');
-      const [zone, amount] = [part.slice(0, Math.max(at, 0)).trim(), numberOf(part.slice(at + 1).trim())];
+      const [zone, amount = -1] = [part.slice(0, Math.max(at, 0)).trim(), numberOf(part.slice(at + 1).trim())];
       if (at === -1 || !(amount >= 0 && Number.isFinite(amount)))
         throw new InvalidArgumentError(`expected ${expected}, found "${part}".`);
       amounts.set(zone, combine(amounts.get(zone) ?? 0, amount));
@@ -122,7 +118,6 @@ export const demandFlags = (when = '', fallback = '') => ({
   ),
 });
 
-/** `cpu`, `nodes` or `zone=weight,zone=weight`, also repeated. */
 export const weightsFlag = (text: string, previous: Weights = {}): Weights => {
   if (text === 'cpu' || text === 'nodes') return text;
   const read = zoneNumbers('cpu, nodes or zone=weight such as eu-1a=2');
@@ -145,7 +140,7 @@ export const reasonsFlag =
     return wanted;
   };
 
-const gigabytes = numberFlag(plainNumber, () => true, 'gigabytes, 0 or more, like 250 or 1.5e3');
+const gigabytes = numberFlag('gigabytes, 0 or more, like 250 or 1.5e3', plainNumber, () => true);
 
 export const PRICES_FLAG = {
   prices: flag(

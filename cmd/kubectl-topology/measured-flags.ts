@@ -1,5 +1,4 @@
 // Where measured traffic comes from: meters, a Prometheus, or the files of -f; read once, or one reading after the other.
-import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../pkg/apis/quantity.ts';
 import { METER_NAMESPACE } from '../../pkg/apis/names.ts';
 import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
@@ -8,10 +7,9 @@ import type { Measured } from '../../pkg/traffic/measured.ts';
 import { type ReadingPair, averageBetween, averageOf, pairsWith } from '../../pkg/traffic/meter-reading.ts';
 import { type FlagsOf, flag, switchFlag } from './command.ts';
 import { type Io, UsageError } from './io.ts';
-import { type InputFlags, numberFlag } from './flags.ts';
+import { type InputFlags, expecting, numberFlag } from './flags.ts';
 import { connect, load } from './session.ts';
 
-/** A Prometheus of its own address, or a Service that the API server forwards to. */
 type PrometheusAddress =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'service'; readonly namespace: string; readonly service: string };
@@ -22,17 +20,16 @@ const TIMEOUT_SECONDS = 30;
 
 const SERVICE = /^([a-z0-9-]+)\/((?:https?:)?[a-z0-9.-]+:[a-z0-9-]+)$/;
 
-const prometheusFlag = (text: string): PrometheusAddress => {
+const prometheusFlag = expecting<PrometheusAddress>('a URL, or a Service as NAMESPACE/NAME:PORT', (text) => {
   const [, namespace, service] = SERVICE.exec(text) ?? [];
   if (namespace !== undefined && service !== undefined) return { kind: 'service', namespace, service };
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return { kind: 'url', url: text };
-  throw new InvalidArgumentError('expected a URL, or a Service as NAMESPACE/NAME:PORT.');
-};
+  return /^https?:\/\//.test(text) && URL.canParse(text) ? { kind: 'url', url: text } : undefined;
+});
 
 export const secondsFlag = numberFlag(
-  (text) => parseDuration(text) ?? Number.NaN,
-  (seconds) => seconds >= SHORTEST_SECONDS,
   'a duration like 30s, 5m or 24h',
+  parseDuration,
+  (seconds) => seconds >= SHORTEST_SECONDS,
 );
 
 export const METER_FLAG = {

@@ -1,19 +1,13 @@
 // Flags that say which proxy routes, and with which of its options; and what a command fails on.
-import { InvalidArgumentError } from 'commander';
 import { defined } from '../../pkg/apis/values.ts';
 import { DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { imageVersion } from '../../pkg/diagnosis/routers/kube-proxy.ts';
 import type { Stated } from '../../pkg/diagnosis/routers/types.ts';
-import type { RouterVersion } from '../../pkg/upstream/proxy/hint-rule.ts';
 import { REASONS } from '../../pkg/upstream/reasons.ts';
 import { type FlagsOf, choiceFlag, flag, switchFlag } from './command.ts';
-import { reasonsFlag, type versionFlags } from './flags.ts';
+import { expecting, reasonsFlag, type versionFlags } from './flags.ts';
 
-const versionOf = (text: string): RouterVersion => {
-  const version = imageVersion(`:${text}`);
-  if (version === undefined) throw new InvalidArgumentError('expected something like 1.18 or v1.18.1.');
-  return version;
-};
+const versionOf = expecting('something like 1.18 or v1.18.1', (text) => imageVersion(`:${text}`));
 
 export const CILIUM_FLAG = {
   ciliumVersion: flag('--cilium-version <version>', 'Cilium version; 1.18 and 1.19 read PreferClose only', versionOf),
@@ -51,6 +45,5 @@ const ANY = 'any';
 export const failOnReasons = (more: readonly string[] = []): ((text: string) => readonly string[]) =>
   reasonsFlag([ANY, 'ineffective', ...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS), ...more], 'no reason');
 
-/** Whether what was found, in the words of --fail-on, is what the caller wants to fail on. */
 export const failsOn = (failOn: readonly string[] | undefined, found: readonly string[]): boolean =>
   failOn?.some((word) => (word === ANY ? found.length > 0 : found.includes(word))) ?? false;

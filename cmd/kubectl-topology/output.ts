@@ -13,7 +13,6 @@ export const styleOf = (io: Io, format: OutputFormat): Style => ({
   columns: io.out.columns,
 });
 
-/** `render` is for people; the reports themselves are what JSON and YAML show. */
 export const print = async (io: Io, format: OutputFormat, report: unknown, render: (style: Style) => string) => {
   if (format === 'json') io.out.write(renderJson(report));
   else if (format === 'yaml') {

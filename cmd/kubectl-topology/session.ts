@@ -27,7 +27,6 @@ export interface Loaded {
 
 const PROGRESS_STEP = 100;
 
-/** A connection, and the namespace that the flags and the context choose. */
 export const connect = async ({ kubeconfig, context, namespace }: InputFlags) => {
   const [{ createClient }, { loadKubeConfig }] = await Promise.all([
     import('../../pkg/kubernetes/client.ts'),
@@ -38,7 +37,6 @@ export const connect = async ({ kubeconfig, context, namespace }: InputFlags) =>
   return { client, namespace: namespace ?? config.namespace ?? 'default' };
 };
 
-/** @throws UsageError for flags that exclude each other. */
 export const checkInputFlags = ({ filename, kubeconfig, context, namespace, allNamespaces }: InputFlags): void => {
   if (namespace === '') throw new UsageError('--namespace must not be empty');
   if (namespace !== undefined && allNamespaces === true)
@@ -170,7 +168,6 @@ const missing = (text: string, all: readonly Service[], { namespace, name }: Ser
   return new UsageError(`no Service "${bare}"${where}; ${hint}`);
 };
 
-/** @throws UsageError where there is none, or more than one, of that name. */
 export const findService = ({ snapshot, namespace }: Loaded, text: string): Service => {
   const wanted = parseServiceName(text, namespace);
   if (snapshot.services.kind === 'unknown') throw new UsageError(`Services cannot be read: ${snapshot.services.why}`);
@@ -213,7 +210,6 @@ export const findNodes = (snapshot: ClusterSnapshot, name: string | undefined): 
   throw new UsageError(`no Node "${name}"; ${hint}`);
 };
 
-/** Name of the Service's port that is given by name or by number. */
 export const findPort = (service: Service, port: string): string => {
   const ports = service.spec?.ports ?? [];
   const found = ports.find(({ name = '' }) => name === port) ?? ports.find((own) => String(own.port) === port);

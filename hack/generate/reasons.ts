@@ -4,7 +4,7 @@ import { AUDIT_REASONS } from '../../pkg/diagnosis/audit/audit.ts';
 import { CHECK_REASONS, DIAGNOSIS_REASONS } from '../../pkg/diagnosis/explain/reasons.ts';
 import { RECOMMENDATION_REASONS, VERDICT_REASONS } from '../../pkg/diagnosis/simulate/types.ts';
 import { STATUS_REASONS } from '../../pkg/diagnosis/status/findings.ts';
-import { ANSWERS } from '../../pkg/diagnosis/survival/service.ts';
+import { ANSWERS } from '../../pkg/diagnosis/survival/survival.ts';
 import { REASONS } from '../../pkg/upstream/index.ts';
 import type { Generator } from './types.ts';
 

@@ -153,8 +153,6 @@ const asAmount = reader(
 
 const ENDS = { service: asText, source: asText, destination: asText };
 
-const directFlowOf = record({ ...ENDS, connections: asAmount });
-
 const flowOf = record({
   ...ENDS,
   connections: (value) => (value === null ? null : asAmount(value)),
@@ -167,7 +165,11 @@ const listOf =
   (value: unknown): T[] =>
     isAbsent(value) ? [] : listReader(read)(value);
 
-const directOf = record({ nodes: asAmount, seconds: asAmount, flows: listOf(directFlowOf) });
+const directOf = record({
+  nodes: asAmount,
+  seconds: asAmount,
+  flows: listOf(record({ ...ENDS, connections: asAmount })),
+});
 
 const measuredOf = record({
   by: asName,

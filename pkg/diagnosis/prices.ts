@@ -105,7 +105,6 @@ export const parsePrices = (value: unknown) => {
   };
 };
 
-/** One table for one cluster; where none is given, the list prices of its cloud. */
 export const tariffOf = (given: PriceTable | undefined, nodes: readonly Node[]) => {
   const table = given ?? listPricesFor(nodes);
   // In name order, so that Nodes that contradict each other give the same answer in any order: the first counts.

@@ -1,11 +1,6 @@
 // The audit as text: a row a Service, the sum, its causes and what concerns the whole cluster.
-import {
-  AUDIT_GROUPS,
-  type AuditGroup,
-  type ServiceAudit,
-  isEffectiveInPart,
-  isMeasuredPast,
-} from '../diagnosis/audit/service.ts';
+import { AUDIT_GROUPS, isEffectiveInPart, isMeasuredPast } from '../diagnosis/audit/service.ts';
+import type { AuditGroup, ServiceAudit } from '../diagnosis/audit/service.ts';
 import { type AuditSum, type CauseGroup } from '../diagnosis/audit/sum.ts';
 import type { AuditReport, ClusterFinding } from '../diagnosis/audit/audit.ts';
 import { sumBy } from '../apis/values.ts';
@@ -183,7 +178,6 @@ const causesText = ({ causes }: AuditReport, { wrap, strong }: Screen): string =
 const findingText = ({ reason, certainty, evidence, remedy }: ClusterFinding, screen: Screen): string =>
   `  ${screen.strong(reason)}${certainty === 'possible' ? ' (not visible in objects)' : ''}\n${screen.evidence(evidence, remedy)}`;
 
-/** Services come in the order of the report. */
 export const renderAudit = (report: AuditReport, style: Style): string => {
   const screen = screenFor(style);
   const { services, unseen } = report;

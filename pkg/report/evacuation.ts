@@ -1,18 +1,11 @@
 // Evacuations as text: the answer to "would we survive losing this zone?", the check before, the progress, what is left, and the list of all.
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import type { EvacuationCheck } from '../diagnosis/survival/check.ts';
-import type { SurvivalReport } from '../diagnosis/survival/survival.ts';
-import type { LoadReport, ServiceSurvival } from '../diagnosis/survival/service.ts';
+import type { LoadReport, ServiceSurvival, SurvivalReport } from '../diagnosis/survival/survival.ts';
 import { bytesText, countText, percentText, spanText, threeDigits } from './figures.ts';
 import { type Column, type Screen, type Style, screenFor, tableOf } from './text.ts';
 
 type SurvivalSum = SurvivalReport['sum'];
-
-/** `82 %` of a capacity, `1.5×` a fair share; a dash for what is not known. */
-const loadText = (basis: LoadReport['basis'], load: number | null): string => {
-  if (load === null) return '-';
-  return basis === 'measured' ? percentText(load) : `${load.toFixed(1).replace(/\.0$/, '')}×`;
-};
 
 /** `eu-1b +1, eu-1c +2`. */
 const replicasText = ({ replicas }: ServiceSurvival): string =>
@@ -20,10 +13,14 @@ const replicasText = ({ replicas }: ServiceSurvival): string =>
     .map(([zone, count]) => `${zone} +${count}`)
     .join(', ');
 
+/** `82 %` of a capacity, `1.5×` a fair share; a dash for what is not known. */
 const ofLoad =
   (pick: (load: LoadReport) => number | null) =>
-  ({ load }: ServiceSurvival): string =>
-    load === null ? '-' : loadText(load.basis, pick(load));
+  ({ load }: ServiceSurvival): string => {
+    const value = load && pick(load);
+    if (load === null || value === null) return '-';
+    return load.basis === 'measured' ? percentText(value) : `${value.toFixed(1).replace(/\.0$/, '')}×`;
+  };
 
 const COLUMNS: readonly Column<ServiceSurvival>[] = [
   ['NAMESPACE', ({ namespace }) => namespace],
@@ -52,7 +49,6 @@ const answerText = ({ survives, zones, sum }: SurvivalReport): string => {
   return `No: without ${names} ${parts.join(', ')}.`;
 };
 
-/** By which figures clients and loads are taken. */
 const basisText = ({ measured, clientsMeasured, clientsBy }: SurvivalSum): string => {
   const others = `clients ${clientsBy === 'cpu' ? 'where the CPU of the Nodes is' : 'equally many on every Node'}`;
   const load =

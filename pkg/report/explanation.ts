@@ -325,7 +325,6 @@ const causesText = (report: Explanation, screen: Screen): string => {
   return `\n${screen.strong(title)}\n${causeText(first, screen)}${more}`;
 };
 
-/** `measured`: its traffic, where that was measured. */
 export const renderExplanation = (report: Explanation, style: Style, measured?: ExplainedTraffic): string => {
   const screen = screenFor(style);
   const { spread, loop } = report;

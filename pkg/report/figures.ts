@@ -44,7 +44,6 @@ export const rateText = (bytes: number): string => `${bytesText(bytes)}/s`;
 
 const CENTS = 2;
 
-/** `1.5`, `0.25`: two decimals at most. */
 export const coresText = (cores: number): string => String(Number(cores.toFixed(CENTS)));
 
 /** Two decimals, thousands apart, the currency behind: `1,204.50 EUR`. */
@@ -63,5 +62,4 @@ export const ageText = (seconds: number | null): string => {
   return seconds < 2 * DAY ? `${Math.floor(seconds / HOUR)} h` : `${Math.floor(seconds / DAY)} d`;
 };
 
-/** The same of what is no whole number of seconds, at least one. */
 export const spanText = (seconds: number): string => ageText(Math.max(1, Math.round(seconds)));

@@ -7,18 +7,8 @@ import type { HintSource } from '../diagnosis/models/hints.ts';
 import { bytesOf, connectionsOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { moneyText, percentText, rateText, spanText, threeDigits } from './figures.ts';
-import {
-  type Column,
-  type Screen,
-  type Style,
-  clean,
-  indented,
-  largestOf,
-  renderTable,
-  screenFor,
-  tableOf,
-  zoneText,
-} from './text.ts';
+import { clean, indented, largestOf, renderTable, screenFor, tableOf, zoneText } from './text.ts';
+import type { Column, Screen, Style } from './text.ts';
 
 /** By what a Service asks. */
 export const WANTED_TEXT: Readonly<Record<HintSource, string>> = {
@@ -156,7 +146,6 @@ export const explainedTraffic = (traffic: ExplainedTraffic, indent: string, { un
 
 const sum = (flows: readonly MeasuredFlow[]) => ({ bytes: sumBy(flows, bytesOf), connections: connectionsOf(flows) });
 
-/** Connections a second: `3.2`, `0.05`. */
 const countRate = (connections: number | null): string =>
   connections === null ? '-' : connections.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 

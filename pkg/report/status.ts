@@ -30,7 +30,6 @@ const holderText = ({ holder, state, ageSeconds }: LeaseStatus): string => {
   return state === 'Stale' ? `${pod}, stale ${ageText(ageSeconds)}` : `${pod}, ${ageText(ageSeconds)} ago`;
 };
 
-/** `4 entries, Ignore`. */
 const entriesText = ({ entries }: WebhookStatus): string =>
   `${entries.length} ${entries.length === 1 ? 'entry' : 'entries'}, ${[...new Set(entries.map(({ failurePolicy }) => failurePolicy))].join('/')}`;
 

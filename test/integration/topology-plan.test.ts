@@ -3,11 +3,13 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
-import type { PlanReport } from '../../pkg/diagnosis/models/plan.ts';
+import type { PlanReport } from '../../cmd/kubectl-topology/commands/plan.ts';
 import { evaluatePlan } from '../../pkg/flow/evaluate.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { ZONES, endpoints, nodes, stdin } from './topology-objects.ts';
+
+const PLAN = ['plan', '-f', '-', '--service', 'default/server'];
 
 describe('kubectl topology plan --weights', () => {
   const SHARES = [1, 6, 10];
@@ -29,12 +31,10 @@ describe('kubectl topology plan --weights', () => {
   ];
 
   const plan = (...flags: string[]): Promise<PlanReport> =>
-    topologyJson<PlanReport>(['plan', '-f', '-', '--service', 'default/server', ...flags], { stdin: stdin(...uneven) });
+    topologyJson<PlanReport>([...PLAN, ...flags], { stdin: stdin(...uneven) });
 
   const refusal = async (...flags: string[]): Promise<string> => {
-    const { code, err } = await runTopology(['plan', '-f', '-', '--service', 'default/server', ...flags], {
-      stdin: stdin(...uneven),
-    });
+    const { code, err } = await runTopology([...PLAN, ...flags], { stdin: stdin(...uneven) });
     expect(code).to.equal(2);
     return err;
   };
@@ -81,9 +81,7 @@ describe('kubectl topology plan --weights', () => {
   });
 
   it('names for people what the figures are shares of', async () => {
-    const { out } = await runTopology(['plan', '-f', '-', '--service', 'default/server', '--weights', 'cpu'], {
-      stdin: stdin(...uneven),
-    });
+    const { out } = await runTopology([...PLAN, '--weights', 'cpu'], { stdin: stdin(...uneven) });
     expect(out).to.match(/^eu-1b +2\.12 +2 +106 %$/m);
     expect(out).to.match(/busiest endpoint: 118 % of an even share\.$/m);
   });
@@ -106,10 +104,7 @@ describe('kubectl topology plan --weights', () => {
 
 describe('kubectl topology plan, its JSON', () => {
   const plan = (objects: readonly KubernetesObject[], demand: string, ...flags: string[]): Promise<PlanReport> =>
-    topologyJson<PlanReport>(
-      ['plan', '-f', '-', '--service', 'default/server', '--demand', demand, '--capacity', '1', ...flags],
-      { stdin: stdin(...objects) },
-    );
+    topologyJson<PlanReport>([...PLAN, '--demand', demand, '--capacity', '1', ...flags], { stdin: stdin(...objects) });
 
   it('has the fields of the contract, no more', async () => {
     const report = await plan(

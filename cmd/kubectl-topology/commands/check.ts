@@ -1,8 +1,7 @@
 // `kubectl topology check`: rendered manifests without a cluster, where charts are written.
 import { defined } from '../../../pkg/apis/values.ts';
-import { check as checkManifests, findingKeyOf } from '../../../pkg/diagnosis/check/check.ts';
+import { check as checkManifests, findingKeyOf, templateOwnerOf } from '../../../pkg/diagnosis/check/check.ts';
 import { type Place, SEVERITIES, type Severity } from '../../../pkg/diagnosis/check/check.ts';
-import { templateOwnerOf } from '../../../pkg/diagnosis/check/templates.ts';
 import { pickTexts } from '../../../pkg/diagnosis/project/fields.ts';
 import { type Workload, itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderFindings } from '../../../pkg/report/check.ts';

@@ -92,7 +92,6 @@ const candidatesFor = async (
   return argument.includes('service') ? services(flags, last, io) : [];
 };
 
-/** `commands`: all that are offered. */
 export const complete = async (
   io: Io,
   commands: readonly TopologyCommand[],

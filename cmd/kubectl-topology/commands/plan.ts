@@ -1,5 +1,6 @@
 // `kubectl topology plan`: the hints that the planner gives a Service at a demand or by weights, and what they lead to.
-import type { PlanReport } from '../../../pkg/diagnosis/models/plan.ts';
+import type { EndpointSlice, Service } from '../../../pkg/apis/core.ts';
+import { firstFamilyOf, readyEndpoints } from '../../../pkg/diagnosis/models/lookup.ts';
 import { DEFAULT_OVERLOAD, DEFAULT_TARGET, type Weights } from '../../../pkg/diagnosis/simulate/types.ts';
 import { type ClusterSnapshot, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
@@ -49,13 +50,6 @@ const renderPlan = ({ plan, zones, inZoneShare, maxUtilization, bounds }: PlanRe
   return `${endpoints}\n${byZone}\n${summary}`;
 };
 
-/** Zones of the demand that nothing else mentions: usually typos. */
-const unknownZones = (snapshot: ClusterSnapshot, demand: Demand): string[] => {
-  const zones = new Set(['', ...zonesOf(snapshot)]);
-  return Object.keys(demand).filter((zone) => !zones.has(zone));
-};
-
-/** The weights of the zones, from the Nodes where they are to say. */
 const weightsOf = async ({ nodes }: ClusterSnapshot, weights: Weights): Promise<Readonly<Record<string, number>>> => {
   if (typeof weights !== 'string') return weights;
   if (nodes.kind === 'unknown') throw new UsageError(`Nodes cannot be read: ${nodes.why}`);
@@ -65,8 +59,12 @@ const weightsOf = async ({ nodes }: ClusterSnapshot, weights: Weights): Promise<
   return found.weights;
 };
 
+type PlanFor =
+  | { readonly demand: Demand; readonly capacity: number; readonly targetUtilization: number }
+  | { readonly weights: Demand; readonly maxOverload: number };
+
 /** @throws UsageError unless the flags ask for one strategy, and all it needs. */
-const optionsOf = async (snapshot: ClusterSnapshot, flags: FlagsOf<typeof FLAGS>) => {
+const optionsOf = async (snapshot: ClusterSnapshot, flags: FlagsOf<typeof FLAGS>): Promise<PlanFor> => {
   const { demand, capacity, targetUtilization, weights, maxOverload } = flags;
   if (weights !== undefined) {
     if (demand !== undefined || capacity !== undefined || targetUtilization !== undefined)
@@ -78,6 +76,24 @@ const optionsOf = async (snapshot: ClusterSnapshot, flags: FlagsOf<typeof FLAGS>
   if (maxOverload !== undefined) throw new UsageError('--max-overload goes with --weights');
   return { demand, capacity, targetUtilization: targetUtilization ?? DEFAULT_TARGET };
 };
+
+/** Of the Service's first family. By `--weights` an endpoint's even share of the load is 1, and demand is given in such shares. */
+const planReport = async (service: Service, slices: readonly EndpointSlice[], wanted: PlanFor) => {
+  // Only who asks for a plan waits for what makes them.
+  const { planHints, planProportional } = await import('../../../pkg/flow/planner.ts');
+  const ready = readyEndpoints(slices, firstFamilyOf(service, slices));
+  const endpoints = ready.map(({ address, zone, forZones }) => ({ name: address, zone, forZones }));
+  const byLoad = ({ capacity, ...load }: Exclude<PlanFor, { weights: Demand }>) =>
+    planHints({ ...load, endpoints: endpoints.map((endpoint) => ({ ...endpoint, capacity })) });
+  const plan = 'weights' in wanted ? planProportional({ ...wanted, endpoints }) : byLoad(wanted);
+  const zoneOf = (address: string): string => ready.find((own) => own.address === address)?.zone ?? '';
+  const hinted = plan.endpoints.map(({ name: address, forZones }) => ({ address, zone: zoneOf(address), forZones }));
+  const { spread, zones, inZoneShare, maxUtilization, bounds } = plan;
+  const { lp, integrality } = bounds;
+  return { plan: { spread, endpoints: hinted }, zones, inZoneShare, maxUtilization, bounds: { lp, integrality } };
+};
+
+export type PlanReport = Awaited<ReturnType<typeof planReport>>;
 
 export const plan = topologyCommand({
   name: 'plan',
@@ -97,10 +113,10 @@ export const plan = topologyCommand({
   async run(io, flags) {
     const { snapshot, service, slices } = await loadService(flags, flags.service, OBJECTS, io);
     const options = await optionsOf(snapshot, flags);
-    const strangers = unknownZones(snapshot, 'weights' in options ? options.weights : options.demand);
+    const [zones, named] = [zonesOf(snapshot), 'weights' in options ? options.weights : options.demand];
+    const strangers = Object.keys(named).filter((zone) => zone !== '' && !zones.includes(zone));
     if (strangers.length > 0) io.err.write(`warning: no Node and no endpoint is in ${strangers.join(', ')}\n`);
-    const { planReport } = await import('../../../pkg/diagnosis/models/plan.ts');
-    const report = planReport(service, slices, options);
+    const report = await planReport(service, slices, options);
     const of = 'weights' in options ? 'an even share' : 'its capacity';
     await print(io, flags.output, report, () => renderPlan(report, of));
     return 0;

@@ -6,7 +6,6 @@ import { renderJsonLine } from '../../../pkg/report/text.ts';
 import { flag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
 
-/** The loop's policy of a FlowPolicy in a file; without a file, the defaults. */
 const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
   if (file === undefined) return settingsFromSpec({}).loop;
   const [{ readFlowPolicy }, { readNamed }] = await Promise.all([

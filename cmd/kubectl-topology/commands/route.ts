@@ -29,11 +29,6 @@ const COLUMNS: readonly Column<RoutesReport['routes'][number]>[] = [
 ];
 const ONLY_WIDE: ReadonlySet<string> = new Set(['CLUSTER', 'LOCAL', 'MESSAGE']);
 
-const renderRoutes = ({ routes }: RoutesReport, wide: boolean): string => {
-  const columns = COLUMNS.filter(([title]) => wide || !ONLY_WIDE.has(title));
-  return tableOf(columns, routes);
-};
-
 export const route = topologyCommand({
   name: 'route',
   hidden: true,
@@ -64,7 +59,8 @@ export const route = topologyCommand({
       ...defined({ family: flags.addressType }),
     });
     if (nodes.length === 0) io.err.write('warning: there are no Nodes, so there are no routes\n');
-    await print(io, flags.output, report, ({ wide }) => renderRoutes(report, wide));
+    const columns = (wide: boolean) => COLUMNS.filter(([title]) => wide || !ONLY_WIDE.has(title));
+    await print(io, flags.output, report, ({ wide }) => tableOf(columns(wide), report.routes));
     return 0;
   },
 });

@@ -6,28 +6,16 @@ import { REASONS } from '../../../pkg/upstream/reasons.ts';
 import { choiceFlag, flag, topologyCommand } from '../command.ts';
 import { UsageError } from '../io.ts';
 import { asksForPlan, findPort, loadService } from '../session.ts';
-import {
-  OUTPUT_FLAG,
-  demandFlags,
-  inputFlags,
-  percentFlag,
-  priceFlags,
-  readPrices,
-  reasonsFlag,
-  versionFlags,
-  weightsFlag,
-  zoneNumbers,
-} from '../flags.ts';
+import { OUTPUT_FLAG, demandFlags, inputFlags, priceFlags, versionFlags } from '../flags.ts';
+import { percentFlag, readPrices, reasonsFlag, weightsFlag, zoneNumbers } from '../flags.ts';
 import { print } from '../output.ts';
 import { PROXY_FLAGS, failsOn, statedBy } from '../model-flags.ts';
 
 /** More would be a typo. */
 const MAX_REPLICAS = 10_000;
 
-const replicasOf = (text: string): number => {
-  const count = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  return count <= MAX_REPLICAS ? count : Number.NaN;
-};
+const replicasOf = (text: string): number | undefined =>
+  /^\d{1,5}$/.test(text) && Number(text) <= MAX_REPLICAS ? Number(text) : undefined;
 
 const IMPROVABLE = 'improvable';
 

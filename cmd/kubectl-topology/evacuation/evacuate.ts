@@ -1,26 +1,23 @@
 // What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
 import { isDeepStrictEqual } from 'node:util';
+import type { Namespace } from '../../../pkg/apis/core.ts';
 import { defined, nameOf } from '../../../pkg/apis/values.ts';
+import type { StringMap } from '../../../pkg/apis/meta.ts';
 import { parseDuration } from '../../../pkg/apis/quantity.ts';
 import { LABEL_NAMESPACE_NAME } from '../../../pkg/apis/names.ts';
-import { ZONE_EVACUATIONS, apiVersionOf } from '../../../pkg/apis/resources.ts';
+import { NAMESPACES, ZONE_EVACUATIONS, apiVersionOf } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
-import { type EvacuationCheck, checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
-import { isRunning } from '../../../pkg/evacuation/accept.ts';
-import { isAlreadyExists, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
+import { type Evacuation, type EvacuationCheck, checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
+import { concerns, isRunning } from '../../../pkg/evacuation/accept.ts';
+import { except, isAlreadyExists, isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import { listAll } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { acceptedText, progressText, renderLeft, renderSurvivalCheck } from '../../../pkg/report/evacuation.ts';
 import { countText } from '../../../pkg/report/figures.ts';
 import { type StillSeen, stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
 import { type ExitCode, type Io, UsageError } from '../io.ts';
-import {
-  asEvacuation,
-  deleteEvacuation,
-  listRunning,
-  namespaceLabels,
-  saysNotInstalled,
-  unlessLeft,
-} from './session.ts';
+import { deleteEvacuation, listEvacuations, saysNotInstalled, unlessLeft } from './session.ts';
 import { withClient, withProgress } from '../session.ts';
 import type { EvacuateFlags } from './flags.ts';
 import { followEvacuation, measureFromNow } from './follow.ts';
@@ -69,6 +66,24 @@ const withFlags = (base: ZoneEvacuation, flags: EvacuateFlags, now: number): Zon
   return { ...base, spec: { ...base.spec, ...more } };
 };
 
+const listRunning = async (client: Client, { now, signal }: Io): Promise<ZoneEvacuation[] | undefined> =>
+  (await listEvacuations(client, signal))?.filter((evacuation) => isRunning(evacuation, now()));
+
+const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap<string, StringMap>): Evacuation => {
+  const { zone, percent, rounding } = evacuation.spec;
+  return {
+    name: nameOf(evacuation),
+    zone,
+    percent,
+    rounding,
+    concerns(service) {
+      const ref = serviceRefOf(service);
+      const namespace = { [LABEL_NAMESPACE_NAME]: ref.namespace, ...namespaces.get(ref.namespace) };
+      return concerns(evacuation, { key: serviceKeyOfRef(ref), labels: service.metadata?.labels, namespace });
+    },
+  };
+};
+
 /** Reads, and asks before anything is written; what was made already does not count against itself. */
 const check = async (
   client: Client,
@@ -78,10 +93,12 @@ const check = async (
   io: Io,
 ): Promise<EvacuationCheck> => {
   const { namespace } = flags;
-  const [{ snapshot }, namespaces] = await Promise.all([
+  const [{ snapshot }, found = []] = await Promise.all([
     loadForSurvival({ ...flags, allNamespaces: namespace === undefined }, [wish.spec.zone], io),
-    namespaceLabels(client, io.signal),
+    // Where they may not be listed only selectors of names match.
+    except(listAll<Namespace>(client, NAMESPACES, {}, io.signal), isForbidden),
   ]);
+  const namespaces = new Map(found.map((item) => [nameOf(item), item.metadata?.labels ?? {}]));
   const others = running
     .filter(({ metadata: { uid } }) => uid !== wish.metadata.uid)
     .map((evacuation) => asEvacuation(evacuation, namespaces));

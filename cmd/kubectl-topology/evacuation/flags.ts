@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { LabelSelector, LabelSelectorRequirement } from '../../../pkg/apis/admission.ts';
 import { type FlagsOf, choiceFlag, flag, switchFlag } from '../command.ts';
-import { CLUSTER_FLAGS, OUTPUT_FLAG, numberFlag } from '../flags.ts';
+import { CLUSTER_FLAGS, OUTPUT_FLAG, expecting, numberFlag } from '../flags.ts';
 import { measuredFlags } from '../measured-flags.ts';
 import { LIMIT_FLAGS } from '../without.ts';
 
@@ -11,18 +11,16 @@ const DAYS = /^(\d{1,2})d$/;
 const HOURS_PER_DAY = 24;
 
 /** As Go prints durations; whole days as well, which Go does not know. The API server bounds it. */
-const durationFlag = (text: string): string => {
+const durationFlag = expecting('a duration such as 30m, 2h or 1d, at most 7d', (text) => {
   const days = DAYS.exec(text)?.[1];
   if (days !== undefined) return `${Number(days) * HOURS_PER_DAY}h`;
-  if (!DURATION.test(text)) throw new InvalidArgumentError('expected a duration such as 30m, 2h or 1d, at most 7d.');
-  return text;
-};
+  return DURATION.test(text) ? text : undefined;
+});
 
-/** Whole numbers, with or without the sign. */
 const sharePercent = numberFlag(
-  (text) => Number(/^(\d{1,3})%?$/.exec(text)?.[1] ?? Number.NaN),
-  (value) => value >= 1 && value <= 100,
   'a whole percentage from 1 to 100',
+  (text) => Number(/^(\d{1,3})%?$/.exec(text)?.[1]),
+  (value) => value >= 1 && value <= 100,
 );
 
 const KEY = '[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?';

@@ -79,7 +79,6 @@ export const measuredFromNow = async (traffic: LiveTraffic, signal: AbortSignal)
   return traffic.next(signal);
 };
 
-/** The same, of the meters that the flags lead to. */
 export const measureFromNow = (
   { kubeconfig, context, meterNamespace }: ClusterFlags & { readonly meterNamespace?: string },
   io: Io,

@@ -10,15 +10,8 @@ import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg
 import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from '../../../pkg/routing/version.ts';
-import {
-  FIRST_SOURCES,
-  MESH_CONFIG,
-  NAMING_CONFIGS,
-  SOURCES,
-  type Source,
-  agentPods,
-  withCertificates,
-} from './resources.ts';
+import { FIRST_SOURCES, MESH_CONFIG, NAMING_CONFIGS, SOURCES, agentPods, withCertificates } from './resources.ts';
+import type { Source } from './resources.ts';
 
 /** Called with what is being read, and how many objects came so far. */
 export type OnProgress = (what: string, count: number) => void;

@@ -14,7 +14,6 @@ const LIST = /^(.*)List$/;
 /** Kind that items of such a list have when they name none; undefined where `kind` is no list's. */
 const itemKindOf = (kind: unknown): string | undefined => (typeof kind === 'string' ? LIST.exec(kind)?.[1] : undefined);
 
-/** An item of a list, with kind and version from the list. */
 const completeItem = (item: unknown, list: Fields): unknown => {
   const kind = itemKindOf(list['kind']) ?? '';
   if (!isFields(item) || kind === '' || item['kind'] !== undefined) return item;

@@ -5,7 +5,7 @@ import { join, sep } from 'node:path';
 import { defined, errorText } from '../../../pkg/apis/values.ts';
 import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
-import { COLLECTIONS, type ClusterSnapshot, type CollectionName, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
+import { COLLECTIONS, type ClusterSnapshot, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
 import { InputError, type Io, UsageError } from '../io.ts';
 import { type TakeObject, readJson, readYaml } from './documents.ts';
@@ -86,9 +86,6 @@ const readText = (content: string, file: string, take: TakeObject): void => {
   read(text, file, take);
 };
 
-/** Kinds without which nothing can be said: files without any of them have none. Others are unknown where files leave them out. */
-const REQUIRED: ReadonlySet<CollectionName> = new Set(OBJECTS);
-
 /**
  * Hands over every object of all files.
  *
@@ -117,20 +114,24 @@ export const readFiles = async (paths: readonly string[], input: Pick<Io, 'readS
   const collector = createCollector();
   let taken: ClusterSnapshot | undefined;
   let traffic: Measured | undefined;
+  let others = 0;
   await readObjects(paths, input, (object, placeOf) => {
     const snapshot = parseSnapshot(object);
     if (taken !== undefined && snapshot !== undefined)
       throw new UsageError('-f takes one snapshot: compare them one by one');
     taken ??= snapshot;
     if (isTraffic(object)) traffic = parseTraffic(object);
-    else if (snapshot === undefined) collector.add(object);
+    else if (snapshot === undefined) {
+      collector.add(object);
+      others += 1;
+    }
     onObject?.(object, placeOf);
   });
-  if (taken !== undefined && collector.count > 0)
+  if (taken !== undefined && others > 0)
     throw new UsageError('a snapshot is a whole cluster: leave out other objects, except for measured traffic');
-  if (taken === undefined && traffic === undefined && collector.count === 0)
+  if (taken === undefined && traffic === undefined && others === 0)
     throw new UsageError(`${paths.join(', ')}: expected Kubernetes objects, found none`);
-  const unseen = COLLECTIONS.filter((name) => !REQUIRED.has(name) && !collector.seen.has(name));
+  const unseen = COLLECTIONS.filter((name) => !OBJECTS.some((own) => own === name) && !collector.seen.has(name));
   const missing = new Map(unseen.map((name) => [name, 'the files hold none']));
   const found = withCertificates(taken ?? collector.snapshot(missing));
   return { ...found, ...defined({ traffic: traffic ?? taken?.traffic }) };

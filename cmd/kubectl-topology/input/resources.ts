@@ -55,7 +55,6 @@ export const agentPods = (isSettled: (key: string, value: string) => boolean = (
     return [{ resource: PODS, everywhere: true, labelSelector, ...EVIDENCE }];
   });
 
-/** No cluster has all of them. */
 const sourcesOf = (kinds: typeof ROUTE_KINDS): readonly Source[] =>
   kinds.map(([apiVersion, kind, where]) => ({
     resource: inCluster(apiVersion, kind, where !== 'cluster'),
@@ -83,9 +82,6 @@ export const NAMING_CONFIGS: Source = {
   ...EVIDENCE,
 };
 
-/** Webhooks are read by themselves. */
-const ENTRIES = sourcesOf(ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration'));
-
 export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   nodes: [{ resource: NODES }],
   services: [{ resource: SERVICES }],
@@ -103,7 +99,7 @@ export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   webhooks: [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS }],
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
   routers: [...ROUTERS_BUT_PODS, ...agentPods()],
-  ingresses: ENTRIES,
+  ingresses: sourcesOf(ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration')),
   clusterRoles: [
     { resource: CLUSTER_ROLES, optional: true },
     { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'Role'), ...EVIDENCE },

@@ -106,7 +106,6 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
   const rights = endpointRights(snapshot);
   const isKept = (router: RouterObject): boolean =>
     router.kind !== 'DaemonSet' || isAnyAgent(router) || OTHER_SETS.has(router.name) || rights.of(router).length > 0;
-  /** Roles that allow to watch endpoints. */
   const watching = new Set(itemsOf(clusterRoles).map(({ namespace, name }) => `${namespace}/${name}`));
   const kept = {
     ...snapshot,

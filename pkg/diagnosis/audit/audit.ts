@@ -13,15 +13,7 @@ import { serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
 import { type Tariff, weightedSum } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, known, unseenOf } from '../snapshot.ts';
-import {
-  type Assessed,
-  type AuditGroup,
-  type Bill,
-  type ServiceAudit,
-  assessed,
-  plainMatrix,
-  serviceAudit,
-} from './service.ts';
+import { type AuditGroup, type Bill, type ServiceAudit, assessed, plainMatrix, serviceAudit } from './service.ts';
 import { auditSum, causeGroups, sortServices } from './sum.ts';
 
 export const AUDIT_REASONS = {
@@ -113,11 +105,6 @@ const clusterFindings = (index: SnapshotIndex) => {
   ];
 };
 
-const matrixOf = (all: readonly Assessed[], total: number) => {
-  const predicted = all.flatMap(({ prediction, weight }) => (prediction && weight > 0 ? { prediction, weight } : []));
-  return plainMatrix(weightedSum(predicted.map(({ prediction, weight }) => [prediction.now, weight / total])));
-};
-
 /** What routing by zone saves already, by what asks for it. */
 const savedBy = (services: readonly ServiceAudit[]): Readonly<Record<string, number>> => {
   const sums: Record<string, number> = {};
@@ -155,6 +142,9 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
   const measuring = { ...options, ...defined({ measured: bill?.measured ?? options.measured }) };
   const all = chosen.map((service) => assessed(diagnose(snapshot, service, measuring, index), fixes));
   const total = sumBy(all, ({ weight }) => weight);
+  const matrices = all.flatMap(({ prediction, weight }) =>
+    prediction && weight > 0 ? [[prediction.now, weight / total] as const] : [],
+  );
   const flows = bill?.measured === undefined ? undefined : flowsByService(bill.measured);
   const services = all.map((each) => serviceAudit(each, total, bill, flows?.get(serviceKeyOfRef(each.draft)) ?? []));
   const measured = measuredOf(bill, services);
@@ -166,7 +156,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
     sum: auditSum(services, index.readyNodes.length, index.weights === undefined ? 'nodes' : 'cpu'),
     causes: causeGroups(services),
     /** Fractions of all connections by client zone, then endpoint zone; the empty name is for no zone. */
-    matrix: matrixOf(all, total),
+    matrix: plainMatrix(weightedSum(matrices)),
     findings: clusterFindings(index),
     ...defined({ prices: pricesOf(bill, measured), measured }),
     unseen: unseenOf(snapshot, JUDGED_BY),

@@ -139,24 +139,6 @@ const measuredCostOf = (
   return { ...promisedCost(draft.saving !== null, current, routed), saved };
 };
 
-/**
- * Of connections through the cluster IP, by the routers seen; null where nothing is predicted. Clients are spread as `sum.clientsBy` says.
- * `through`: the part that a saving is promised of; undefined: of none.
- */
-const figuresOf = (prediction: Prediction | undefined, through: number | undefined) => {
-  const inZoneShare = prediction === undefined ? null : insideOf(prediction.now);
-  return {
-    inZoneShare,
-    crossZoneShare: prediction && inZoneShare !== null ? 1 - inZoneShare - unplacedIn(prediction.now) : null,
-    /** How far the busiest endpoint is above its fair share: 0 = all alike, 1 = twice the average. */
-    worstOverload: prediction?.overload ?? null,
-    /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */
-    overloadRoutedByZone: prediction?.overloadRoutedByZone ?? null,
-    /** Null also where clients go around its proxies by what objects show, the data plane is not known, or endpoints are published that serve nothing: nothing can be promised of them. */
-    saving: prediction === undefined || through === undefined ? null : savingOf(prediction, through),
-  };
-};
-
 const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fixes: boolean) => {
   const { facts, verdict, scope, wanted, given, effective } = diagnosis;
   const [first, ...others] = diagnosis.causes;
@@ -165,6 +147,7 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
   // What is only possible decides nothing here: one Pod with a sidecar somewhere does not make every Service the mesh's.
   const bypasses = [...new Set(facts.bypasses.flatMap(({ client, possible }) => (possible ? [] : [client])))];
   const isUnknown = bypasses.length > 0 || verdict === 'Unknown' || facts.notServing.length > 0;
+  const inZoneShare = prediction === undefined ? null : insideOf(prediction.now);
   return {
     ...facts.ref,
     type: facts.service.spec?.type ?? 'ClusterIP',
@@ -179,12 +162,18 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
     effective: { count: clientZones.length - unserved.length, of: clientZones.length },
     /** Ready ones, of the first family. */
     endpoints: endpoints.length,
-    /** With a ready endpoint. */
     zones: new Set(endpoints.map(({ zone }) => zone).filter((zone) => zone !== '')).size,
-    ...figuresOf(prediction, isUnknown ? undefined : 1 - (scope.past?.share ?? 0)),
+    /** Of connections through the cluster IP, by the routers seen; null where nothing is predicted. Clients are spread as `sum.clientsBy` says. */
+    inZoneShare,
+    crossZoneShare: prediction && inZoneShare !== null ? 1 - inZoneShare - unplacedIn(prediction.now) : null,
+    /** How far the busiest endpoint is above its fair share: 0 = all alike, 1 = twice the average. */
+    worstOverload: prediction?.overload ?? null,
+    /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */
+    overloadRoutedByZone: prediction?.overloadRoutedByZone ?? null,
+    /** Null also where clients go around its proxies by what objects show, the data plane is not known, or endpoints are published that serve nothing: nothing can be promised of them. */
+    saving: prediction === undefined || isUnknown ? null : savingOf(prediction, 1 - (scope.past?.share ?? 0)),
     /** Clients that go around its proxies, as `explain` names them. */
     bypasses: bypasses as readonly string[],
-    /** The one to look at first; null where there is none. */
     cause: first === undefined ? null : fixes ? withFix(first, diagnosis) : first,
     /** The others, in the order in which to look at them. */
     alsoFound: others.map(({ reason }) => reason),

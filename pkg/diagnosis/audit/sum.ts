@@ -1,15 +1,8 @@
 // Sums of an audit, over all Services and over those with the same first cause, and the orders of both.
 import { countBy, sumBy, tally } from '../../apis/values.ts';
 import type { Cause } from '../explain/reasons.ts';
-import {
-  AUDIT_GROUPS,
-  type AuditGroup,
-  type MonthlyCost,
-  type Saving,
-  type ServiceAudit,
-  isEffectiveInPart,
-  isMeasuredPast,
-} from './service.ts';
+import { AUDIT_GROUPS, isEffectiveInPart, isMeasuredPast } from './service.ts';
+import type { AuditGroup, MonthlyCost, Saving, ServiceAudit } from './service.ts';
 
 const sumOfSavings = (savings: readonly Saving[]): Saving => ({
   routing: sumBy(savings, ({ routing }) => routing),

@@ -117,11 +117,6 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
   return isOfF5 ? 'f5-nginx-ingress' : client;
 };
 
-const steered = (client: ClientName | undefined, { steering }: BypassIndex) => {
-  if (client === 'skipper' && /topology-zone|\/routes\/./.test(steering)) return 'skipper/zones';
-  return client === 'ingress-nginx' && steering.includes('topology-aware') ? 'ingress-nginx/hints' : client;
-};
-
 /** Rules for what others send, and what KEDA's interceptors take. */
 const SENDS_NOTHING =
   /^(?:DestinationRule|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend\w+Policy|MeshLoadBalancing)/;
@@ -130,7 +125,9 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
   if (SENDS_NOTHING.test(entry.kind) || entry.settings['nativeLB'] === 'true') return undefined;
   // Discovery makes one of every Service; what a route names is used.
   if (entry.kind === 'Upstream' && !index.upstreams.has(`${entry.namespace}/${entry.name}`)) return undefined;
-  const client = steered(entry.client ?? byController(entry, index), index);
+  const own = entry.client ?? byController(entry, index);
+  const zonal = own === 'skipper' && /topology-zone|\/routes\/./.test(index.steering) ? 'skipper/zones' : own;
+  const client = zonal === 'ingress-nginx' && index.steering.includes('topology-aware') ? 'ingress-nginx/hints' : zonal;
   // By default it goes to the name of the Service.
   const isByName = client === 'emissary' && /^$|service/.test(entry.settings['resolver'] ?? index.resolver);
   return isByName ? undefined : client;
@@ -150,7 +147,6 @@ const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service
     entry.kind === 'Ingress' &&
     !/"ingress":\s*true/.test(service.metadata?.annotations?.['cloud.google.com/neg'] ?? ''));
 
-/** By which load balancers of Ingresses traffic enters the node ports of the Service. */
 export const nodePortEntries = (service: Service, index: BypassIndex) =>
   (index.byService.get(keyOfService(service)) ?? []).flatMap(({ entry }) => {
     const client = clientOf(entry, index);
@@ -328,7 +324,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
       unsure,
       byHints,
       keeps: keeps && !isJoined,
-      adds,
+      ...(adds && { adds }),
       ...(index.hasField && asks && { asks }),
       setting: (isJoined ? CLUSTER_LOCAL : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
@@ -344,9 +340,13 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
   const isRouted = found.some(({ client }) => client === 'ingress' || client === 'gateway');
   const suspected = watchersOf(service, index.watchers, callers, isRouted);
-  return [...known, ...suspected, ...(isDns ? [] : aliasesOf(service, index.members))].sort(
-    (a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object),
-  );
+  type Suspected = (typeof suspected)[number];
+  const all: (Omit<Suspected, 'watches'> & Partial<Suspected & (typeof known)[number]>)[] = [
+    ...known,
+    ...suspected,
+    ...(isDns ? [] : aliasesOf(service, index.members)),
+  ];
+  return all.sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
 };
 
 /** Nothing but a suspicion, of connections that meters would see: sidecars and tunnels use ports of their own, load balancers no Node. */

@@ -1,7 +1,7 @@
 // Checks manifests without a cluster: what their Services ask for, what a version of Kubernetes or of Cilium makes of it, and whether the
 // Pods behind them can be where their clients are: replicas, spread over zones, zones that are allowed.
 import type { Service } from '../../apis/core.ts';
-import { byText, defined, refOf, sumBy } from '../../apis/values.ts';
+import { byText, defined, isFields, refOf, sumBy } from '../../apis/values.ts';
 import {
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -19,6 +19,8 @@ import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
 import { GONE_KEYS } from '../explain/wanted.ts';
 import { hasSelector } from '../models/lookup.ts';
+import { fieldsIn, pickTexts, stringsIn } from '../project/fields.ts';
+import { workloadOf } from '../project/workloads.ts';
 import { type Autoscaler, type ClusterSnapshot, type EntryObject, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Worst first. `error`: refused, or cannot work; `warning`: works otherwise than it reads; `note`: worth knowing. */
@@ -40,7 +42,6 @@ export interface Finding extends Omit<Said, 'reason'> {
 export interface CheckOptions {
   /** Default: the newest that is known. */
   readonly version?: KubernetesVersion;
-  /** Where Cilium routes. */
   readonly ciliumVersion?: RouterVersion;
   /** Of an object, by `Kind/namespace/name`. */
   readonly placeOf?: (key: string) => Place | undefined;
@@ -54,14 +55,6 @@ type Said = ReturnType<typeof said>;
 
 /** Since this minor the API server compares both annotations. */
 const COMPARES_SINCE = 27;
-
-const hasStrategy = ({ metadata }: Service): boolean => metadata?.labels?.[LABEL_STRATEGY] !== undefined;
-
-/** By field, annotation or label; a value with a domain names the heuristic of another controller. */
-const asksForZones = (service: Service, { mode, source, value }: Wish): boolean =>
-  mode !== 'none' || hasStrategy(service) || (source === 'topology-mode' && value.includes('/'));
-
-const saysSomething = (service: Service, { source }: Wish): boolean => source !== 'none' || hasStrategy(service);
 
 const annotationRules = (service: Service, version: KubernetesVersion, wish: Wish): Said[] => {
   const { [ANNOTATION_TOPOLOGY_AWARE_HINTS]: older, [ANNOTATION_TOPOLOGY_MODE]: newer } =
@@ -196,6 +189,41 @@ const silence = (service: Service, behind: readonly Workload[], callers: readonl
   return [said(use === undefined ? 'warning' : 'note', 'NotRequested', message)];
 };
 
+/** Kinds of prometheus-operator, which sets the labels of their Pods as its definitions say, beside those of `spec.podMetadata`. */
+const OPERATED: Readonly<Record<string, string>> = { Prometheus: 'prometheus', Alertmanager: 'alertmanager' };
+
+const operatedLabels = (kind: string, name: string): Record<string, string> => {
+  const app = OPERATED[kind];
+  if (app === undefined) return {};
+  const labels = {
+    [app]: name,
+    'app.kubernetes.io/name': app,
+    'app.kubernetes.io/instance': name,
+    'app.kubernetes.io/managed-by': 'prometheus-operator',
+  };
+  return kind === 'Prometheus' ? { ...labels, 'operator.prometheus.io/name': name } : labels;
+};
+
+/** Undefined for what has no Pods whose labels are known. */
+export const templateOwnerOf = (object: unknown): Workload | undefined => {
+  if (!isFields(object)) return undefined;
+  const { apiVersion, kind } = pickTexts(object, 'apiVersion', 'kind');
+  const { name, namespace } = pickTexts(object, 'metadata.name', 'metadata.namespace');
+  const [group = ''] = apiVersion.split('/');
+  // Groups of Kubernetes itself have no dot, but for those that hold no Pods.
+  if (kind !== 'DaemonSet' && !group.includes('.')) return undefined;
+  const spec = fieldsIn(object, 'spec');
+  const template = fieldsIn(spec, spec['podTemplate'] === undefined ? 'template' : 'podTemplate');
+  const operated = { ...stringsIn(spec, 'podMetadata.labels'), ...operatedLabels(kind, name) };
+  // Where there is no template, the spec itself says where the Pods may run.
+  const pods =
+    Object.keys(operated).length === 0
+      ? { metadata: { labels: stringsIn(template, 'metadata.labels') }, spec: fieldsIn(template, 'spec') }
+      : { metadata: { labels: operated }, spec };
+  if (name === '' || Object.keys(pods.metadata.labels).length === 0) return undefined;
+  return workloadOf({ ...object, spec: { ...spec, template: pods } }, { name, namespace: namespace || 'default' });
+};
+
 type Manifests = Pick<ClusterSnapshot, 'services' | 'workloads' | 'autoscalers' | 'ingresses'>;
 
 export const check = (manifests: Manifests, options: CheckOptions = {}) => {
@@ -216,7 +244,8 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     const { namespace, name } = refOf(service);
     const object = { kind: 'Service', namespace, name };
     const wish = wishOf(service, version);
-    const speaks = saysSomething(service, wish);
+    const hasStrategy = service.metadata?.labels?.[LABEL_STRATEGY] !== undefined;
+    const speaks = wish.source !== 'none' || hasStrategy;
     if (speaks) {
       const own = [...annotationRules(service, version, wish), ...fieldRules(service, options, wish)];
       report(object, [...own, ...vainRules(service)]);
@@ -229,8 +258,10 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
       report(object, [said('warning', 'NoLocalEndpoints', some)]);
     const callers = calls.filter((entry) => entry.services.includes(`${namespace}/${name}`));
     if (!speaks) report(object, silence(service, behind, callers));
-    if (!asksForZones(service, wish)) continue;
-    for (const workload of behind) report(object, placementRules(workload));
+    // A value with a domain names the heuristic of another controller.
+    const asksAnother = wish.source === 'topology-mode' && wish.value.includes('/');
+    if (wish.mode !== 'none' || hasStrategy || asksAnother)
+      for (const workload of behind) report(object, placementRules(workload));
   }
   const rank = ({ severity }: Finding): number => SEVERITIES.indexOf(severity);
   return {

@@ -46,7 +46,6 @@ export const settingsFor = (facts: Facts) => {
   const field = values.find((value) => distributionOf(value, version, options.gates) !== undefined);
   const [key, auto] = askingAnnotation(version);
   return {
-    /** The annotation, and its value. */
     key,
     auto,
     /** The value that the control plane and all who read the field know; undefined: it has no such field. */

@@ -46,7 +46,6 @@ export interface Kind {
 
 const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
-/** By an annotation that names labels of Nodes. */
 const selects = (annotation: string): string =>
   ` Or a Service for each zone, with the annotation \`${annotation}\` (\`topology.kubernetes.io/zone=<zone>\`), which selects the Nodes that take it.`;
 const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
@@ -82,7 +81,6 @@ const oneNode = (who: string, by = 'may announce') => ({
   sets: '' as const,
 });
 
-/** By what leaves out Nodes. */
 const overBgp = (who: string, by = 'a nodeSelector of what announces it') => ({
   enters: `through Nodes that routers pick (${who})`,
   remedy: `Zones count where the routers prefer Nodes of their own zone. With \`externalTrafficPolicy: Local\` Nodes with its Pods alone announce it, and it stays there; ${by} leaves out Nodes, distant ones too.`,

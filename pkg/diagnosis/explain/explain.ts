@@ -11,17 +11,8 @@ import { isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
-import {
-  type ExplainOptions,
-  type Facts,
-  factsOf,
-  isAnsweredOnNodes,
-  isFailing,
-  isAbroad,
-  isVain,
-  meanInZoneShare,
-  placedIn,
-} from './facts.ts';
+import { factsOf, isAnsweredOnNodes, isFailing, isAbroad, isVain, meanInZoneShare, placedIn } from './facts.ts';
+import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
 import { behindCauses, givenCauses } from './given.ts';
@@ -140,7 +131,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const sticky = stickyCauses(facts);
   const isLate = wanted || name.endsWith('apiserver') || waitingCauses(facts).length > 0;
   const sure = isLate ? [] : sticky.filter(({ stage }) => stage === 'used');
-  const isKeptByGateway = facts.bypasses.some((each) => 'passes' in each && each.passes && each.keeps);
+  const isKeptByGateway = facts.bypasses.some(({ passes, keeps }) => passes && keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   // Where no setting of a Service helps, none has to be made.
   const isDeaf =
@@ -229,15 +220,11 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
   return {
     through: 'clusterIP' as const,
     // What each flag means stands in Client and Found.
-    around: bypasses.map((each) => ({
-      client: each.client,
-      object: each.evidence.object,
-      possible: each.possible || ('unsure' in each && each.unsure),
-      ...('byHints' in each && each.byHints ? { byHints: true } : {}),
-      ...('all' in each && each.all ? { all: true } : {}),
-      ...('behind' in each ? { behind: true } : {}),
-      ...('keeps' in each && each.keeps ? { keeps: true } : {}),
-      ...('watches' in each && typeof each.watches === 'string' ? { watches: each.watches } : {}),
+    around: bypasses.map(({ client, evidence, possible, unsure = false, byHints, all, behind, keeps, watches }) => ({
+      client,
+      object: evidence.object,
+      possible: possible || unsure,
+      ...defined({ byHints: byHints || undefined, all: all || undefined, behind, keeps: keeps || undefined, watches }),
     })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,

@@ -15,15 +15,8 @@ import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
-import {
-  type ReadyEndpoint,
-  barrier,
-  familiesOf,
-  hasSelector,
-  readyEndpoints,
-  serviceKeyOfRef,
-  serviceRefOf,
-} from '../models/lookup.ts';
+import { barrier, familiesOf, hasSelector, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import type { ReadyEndpoint } from '../models/lookup.ts';
 import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import type { Stated } from '../routers/types.ts';
 import { isPlacedByGardener } from '../owner.ts';
@@ -270,7 +263,6 @@ export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: Exp
     shares,
     wish: wishOf(service, version, options.gates),
     labels,
-    /** That the labels ask for. */
     strategy,
     /** Whose hints the flow controller plans, that labels or the annotation ask for. */
     planned,
@@ -279,7 +271,6 @@ export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: Exp
     /** What would be stored now, by family. */
     expected,
     families,
-    /** From the slices as stored. */
     routes,
     /** From slices as they should be: shows causes behind a missing hint. */
     idealRoutes: isSame ? routes : routesBy(ideal),
@@ -306,7 +297,7 @@ export const isAnsweredOnNodes = ({ bypasses, routes, wish }: Pick<Facts, 'bypas
   bypasses.some(({ client, all }) => (client === 'eks-auto-dns' && all) || client === 'cilium-redirect');
 
 /** Its endpoints of other clusters have no zone here. */
-export const isAbroad = (bypass: Facts['bypasses'][number]): boolean => 'adds' in bypass && bypass.adds !== undefined;
+export const isAbroad = ({ adds }: Facts['bypasses'][number]): boolean => adds !== undefined;
 
 /** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
 export const meanInZoneShare = ({ traffics, noZones, routes, bypasses }: Facts): number | null => {

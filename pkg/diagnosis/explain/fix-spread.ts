@@ -148,7 +148,7 @@ export const exposeBeside: Fix = (facts) => {
     .map(nameOf);
   if (beside.length > 0)
     return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
-  if (facts.bypasses.some((each) => 'known' in each && each.known === 'members'))
+  if (facts.bypasses.some(({ known }) => known === 'members'))
     return ['# no second Service with a cluster IP: clients ask for a certain member, and no other has its data'];
   const { distribution } = settingsFor(facts);
   const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;

@@ -229,7 +229,6 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
     facts.routes.some(({ reason }) => reason === 'NoLocalEndpoints')
       ? serveAll(facts)
       : serveAll(facts)?.map((step) => `# only if clients may use Pods of other Nodes: ${asAdvice(step).slice(2)}`),
-  // Whether that proxy is there is not known.
   NotProxied: [`# if no such proxy serves it: ${commandOf(setKeys('labels', { [LABEL_PROXY_NAME]: null }))}`],
   HintsGateOff: switchGateOn,
   // What is named is not known any better with more objects.

@@ -89,11 +89,6 @@ export const workingCounts = (ratios: ReadonlyMap<string, number>, count: number
   return [...(below === undefined ? [] : [below]), ...above.slice(0, SUGGESTIONS)];
 };
 
-const suggestion = ({ shares }: Facts, endpoints: number): string => {
-  const counts = shares.kind === 'unknown' ? [] : workingCounts(shares.ratios, endpoints);
-  return counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
-};
-
 export const sharesText = ({ shares }: Facts): string =>
   shares.kind === 'unknown'
     ? ''
@@ -167,7 +162,9 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   const closed = facts.nodes.filter((node) => facts.workloads.length > 0 && !isControlPlane(node) && !takes(node));
   const others = ` The CPU of ${counted(closed.length, 'Node')} counts on which its Pods may not run: the control plane looks at no taint or nodeSelector.`;
   const what = reason === 'TooFewEndpoints' ? few : uneven;
-  return given(reason, `${what}${suggestion(facts, count)}${closed.length > 0 ? others : ''} ${drawn}`.trimEnd());
+  const counts = shares.kind === 'unknown' ? [] : workingCounts(shares.ratios, count);
+  const would = counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
+  return given(reason, `${what}${would}${closed.length > 0 ? others : ''} ${drawn}`.trimEnd());
 };
 
 /** What the control plane itself said last about hints of the Service; empty where it said nothing. */

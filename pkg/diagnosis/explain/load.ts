@@ -206,7 +206,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
   if (native !== undefined) return sticky(kept, NATIVE_REMEDY);
   // What goes around the cluster IP may balance requests, unless it passes connections on.
-  const past = bypasses.filter((each) => !each.possible && !('passes' in each && each.passes));
+  const past = bypasses.filter(({ possible, passes }) => !possible && !passes);
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
   const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp)) return [];

@@ -83,7 +83,6 @@ export const CHECK_REASONS = {
   PinnedToOneZone: 'Allow every zone that has clients, or run one workload per zone.',
 };
 
-/** Where no Node has one. */
 export const NO_ZONES =
   'If the cluster spans zones, have Nodes labelled with `topology.kubernetes.io/zone` by what adds them (cloud-controller-manager, which needs kubelets with `--cloud-provider=external`, or `--node-labels` of the kubelet), and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
 

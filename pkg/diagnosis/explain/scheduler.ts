@@ -130,7 +130,6 @@ export type Zones = ReadonlyMap<string, number>;
 /** Beyond so many ways nothing is certain. */
 const MOST_WAYS = 64;
 
-/** Own Pods that the Node has room for, by the CPU that they and others request: at most so many. */
 const roomOn = (node: Node, { requestMilliCpu = 0, podLabels, namespace }: Workload, { index }: Facts): number => {
   const allocatable = index.cpuOf.get(nameOf(node));
   if (requestMilliCpu === 0 || allocatable === undefined) return Infinity;
@@ -143,7 +142,6 @@ const roomOn = (node: Node, { requestMilliCpu = 0, podLabels, namespace }: Workl
   return Math.max(0, Math.floor(left / requestMilliCpu));
 };
 
-/** By its nodeSelector and node affinity. */
 export const allows = (node: Node, { allowedZones, nodeTerms = [] }: Workload): boolean =>
   selectsNode({ nodes: nodeTerms }, node) && allowedZones?.includes(zoneOfNode(node)) !== false;
 

@@ -66,7 +66,6 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     cpuOf: new Map(readyNodes.map((node) => [nameOf(node), milliCpuOf(node)])),
     nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
     noZones: noZonesOf(readyNodes),
-    /** Nodes that Fargate made, one for each Pod. */
     fargate: new Set(readyNodes.filter((node) => computeTypeOf(node) === 'fargate').map(nameOf)),
     workerZones: new Set(workers.filter(isNodeReady).map(zoneOfNode)),
     version: controlPlaneVersion(snapshot, undefined),

@@ -237,7 +237,6 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   return waiting && !isHeld ? waiting.remedy : found[0]?.remedy;
 };
 
-/** Whose Pods they are, where no workload was seen. */
 const unseenMaker = ({ pods, snapshot: { workloads } }: Facts): string => {
   const makers = listed(pods.flatMap(({ madeBy }) => madeBy ?? []));
   const place = makers.startsWith('StrimziPodSet')

@@ -179,7 +179,6 @@ export const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
-/** Connections fail, whatever is asked for. */
 export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Cause[] => {
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
   const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;

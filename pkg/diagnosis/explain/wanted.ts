@@ -14,15 +14,8 @@ import { type Taint, editDistance, hasSelector, taintText } from '../models/look
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { askingNote, presentAnnotation, settingsFor } from './ask.ts';
-import {
-  type Facts,
-  type FamilyFacts,
-  PLACEHOLDER,
-  UNDRAIN,
-  drainedText,
-  isAnsweredOnNodes,
-  portOfPods,
-} from './facts.ts';
+import { PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
+import type { Facts, FamilyFacts } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { waitingCauses, waitingFor, workloadTitle } from './scheduler.ts';
@@ -31,7 +24,6 @@ import { idlePods } from './spread.ts';
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
 
-/** Every endpoint that is ready, and there is one. */
 export const isHinted = ({ endpoints }: Pick<Facts, 'endpoints'>): boolean =>
   endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
 
@@ -152,7 +144,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const causes: Cause[] = [];
-  const ofProgram = facts.bypasses.find((each) => 'known' in each);
+  const ofProgram = facts.bypasses.find(({ known }) => known !== undefined);
   const usual = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
   const has = ofProgram?.setting.startsWith('none') ? ', and of its program' : '; what its program has:';
   const members = ofProgram ? `No setting of it makes zones count${has} ${ofProgram.setting}.` : usual;
@@ -278,11 +270,11 @@ const SCALED = '; where load differs by zone, a Deployment with an autoscaler fo
 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of a mesh that decides for all clients that are seen. */
 export const elsewhere = ({ bypasses, autoscalers }: Facts): readonly [says: string, sets: string, only?: string] => {
-  const sure = bypasses
-    .filter((each) => 'unsure' in each)
-    .filter((each) => !(each.unsure || each.possible || (each.byHints && each.setting === '')));
-  const past = sure.find((each) => !('asks' in each) && each.client !== 'kube-apiserver');
-  const next = bypasses.find((each) => 'behind' in each);
+  const past = bypasses.find(
+    ({ client, unsure = true, possible, byHints, setting: set, asks }) =>
+      !(unsure || possible || (byHints && set === '') || asks || client === 'kube-apiserver'),
+  );
+  const next = bypasses.find(({ behind }) => behind);
   if (past === undefined)
     return next ? [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `] : ['', ''];
   const { client, evidence, decides, setting, all, byHints, keeps } = past;

@@ -1,12 +1,6 @@
 // Finds what belongs together in a snapshot, which Nodes take which Pods, and the names most like one that does not exist.
-import {
-  type Endpoint,
-  type EndpointSlice,
-  type Node,
-  type Service,
-  isEndpointReady,
-  zoneOfNode,
-} from '../../apis/core.ts';
+import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
+import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
 import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
 import { byText, nameOf } from '../../apis/values.ts';
@@ -51,9 +45,6 @@ export const controlPlaneVersion = (snapshot: ClusterSnapshot, given?: Kubernete
   return given ?? snapshot.version ?? kubelets.sort(compareVersions).at(-1) ?? NEWEST_KNOWN_VERSION;
 };
 
-/** addressTypes that proxies route; they leave FQDN alone. */
-const PROXIED: ReadonlySet<string> = new Set(['IPv4', 'IPv6']);
-
 /** addressType by which a Service is looked at: as its first family, as its cluster IP, else as its slices. */
 export const firstFamilyOf = ({ spec }: Service, slices: readonly EndpointSlice[]): string => {
   const { ipFamilies = [], clusterIP = '' } = spec ?? {};
@@ -69,7 +60,7 @@ export const firstFamilyOf = ({ spec }: Service, slices: readonly EndpointSlice[
  */
 export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): readonly string[] => {
   const stated = service.spec?.ipFamilies ?? [];
-  const found = slices.map(({ addressType = 'IPv4' }) => addressType).filter((type) => PROXIED.has(type));
+  const found = slices.map(({ addressType = 'IPv4' }) => addressType).filter((type) => type !== 'FQDN');
   return [...new Set([firstFamilyOf(service, slices), ...(stated.length > 0 ? stated : found)])];
 };
 

@@ -140,7 +140,6 @@ export type Clients = ReturnType<typeof clientsOf>[number];
 
 const UNREADY = { ready: false, serving: false };
 
-/** Hinted for the zone where it is. */
 const endpoint = (key: string, zone: string, more: Partial<Endpoint> = {}): ProxyEndpoint =>
   proxyEndpoint({ addresses: [key], zone, hints: { forZones: [{ name: zone }] }, ...more }, key, 0);
 
@@ -187,14 +186,8 @@ export const droppedBy = (service: Service, clients: readonly Clients[]): string
   return undefined;
 };
 
-export type Following =
-  | { readonly kind: 'followed' }
-  | { readonly kind: 'ignored'; readonly reason: 'HintsNotFollowed'; readonly message: string }
-  | { readonly kind: 'unknown'; readonly reason: 'RouterUnknown' | 'RouterAssumed'; readonly message: string };
+const FOLLOWED = { kind: 'followed' } as const;
 
-const FOLLOWED: Following = { kind: 'followed' };
-
-/** With one endpoint in the zone and one elsewhere, each hinted for its own. */
 const keepsZone = (service: Service, clients: Clients): boolean => {
   const own = endpoint('own', zoneOfNode(clients.node));
   const { reason, used } = usedOf(service, clients, [own, endpoint('other', `not ${own.zone}`)]);
@@ -209,23 +202,26 @@ const isRecognised = ({ router, certainty, evidence }: RouterAnswer): boolean =>
 export const answerTitle = ({ title, version }: RouterAnswer): string =>
   version === null ? title : `${title} ${version}`;
 
-const judge = (service: Service, clients: Clients): Following => {
+const judge = (service: Service, clients: Clients) => {
   const { router, node, nodes } = clients;
   const where = nodes === 1 ? `Node ${nameOf(node)}` : `${nodes} Nodes like ${nameOf(node)}`;
   if (router.certainty === 'unknown') {
     const message = `the data plane on ${where} is not known (${router.why})`;
-    return { kind: 'unknown', reason: 'RouterUnknown', message };
+    return { kind: 'unknown', reason: 'RouterUnknown', message } as const;
   }
   // Clients on a Node without zone use all zones, whichever data plane routes there.
   if (zoneOfNode(clients.node) !== '' && !keepsZone(service, clients)) {
     const { hints, needs } = router.behaviour;
     const why = hints === 'none' ? 'ignores hints' : `does not look at its hints; it needs ${needs}`;
-    return { kind: 'ignored', reason: 'HintsNotFollowed', message: `${answerTitle(router)} on ${where} ${why}` };
+    const message = `${answerTitle(router)} on ${where} ${why}`;
+    return { kind: 'ignored', reason: 'HintsNotFollowed', message } as const;
   }
   if (isRecognised(router)) return FOLLOWED;
   const message = `${answerTitle(router)} is assumed on ${where}: ${router.why}`;
-  return { kind: 'unknown', reason: 'RouterAssumed', message };
+  return { kind: 'unknown', reason: 'RouterAssumed', message } as const;
 };
+
+export type Following = Readonly<ReturnType<typeof judge>>;
 
 const WORST_FIRST = ['HintsNotFollowed', 'RouterUnknown', 'RouterAssumed'] as const;
 

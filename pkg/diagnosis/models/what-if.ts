@@ -32,7 +32,6 @@ interface WhatIf {
   readonly replicas: Readonly<Record<string, number>>;
 }
 
-/** `; did you mean "b"?`, or what there is. */
 export const hintFor = (name: string, known: readonly string[]): string => {
   const near = nearest(name, known);
   if (near !== undefined) return `; did you mean "${near}"?`;

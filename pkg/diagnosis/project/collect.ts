@@ -71,7 +71,6 @@ export const createCollector = () => {
   const taken = new Map<CollectionName, Map<string, readonly unknown[]>>();
   const seen = new Set<CollectionName>();
   const configs = new Map<string, ReturnType<typeof namesInConfig>>();
-  let count = 0;
   const withConfigs = (item: Reading): Reading => {
     const read = (item.configMaps ?? []).flatMap((name) => configs.get(`${item.namespace ?? ''}/${name}`) ?? []);
     if (read.length === 0) return item;
@@ -89,7 +88,6 @@ export const createCollector = () => {
       if (!isFields(object)) throw new FieldError([], 'a Kubernetes object (apiVersion, kind, metadata)', object);
       const name = requiredTextAt(object, 'kind');
       const group = groupOf(fieldAt(object, 'apiVersion', asText) ?? '');
-      count += 1;
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
       if (kind === undefined || kind.groups?.includes(group) === false) return;
       const metadata = metadataOf(object, kind.scoped !== true);
@@ -102,10 +100,6 @@ export const createCollector = () => {
         // Most objects of these kinds say nothing of data planes.
         if (items.length > 0 || into !== 'routers') seen.add(into);
       }
-    },
-    /** Items taken so far, of any kind. */
-    get count() {
-      return count;
     },
     /** Collections of which at least one object was taken. */
     seen: seen as ReadonlySet<CollectionName>,

@@ -7,26 +7,8 @@ import { LABEL_ZONE } from '../../apis/names.ts';
 import { clientOfKind, steersClient } from '../bypasses/kinds.ts';
 import { writersIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
-import {
-  FieldError,
-  asFields,
-  asFlag,
-  asStrings,
-  asText,
-  asWhole,
-  fieldAt,
-  fieldsIn,
-  having,
-  listIn,
-  listReader,
-  type Metadata,
-  pickTexts,
-  reader,
-  shape,
-  stringsIn,
-  textIn,
-  textsIn,
-} from './fields.ts';
+import { FieldError, asFields, asFlag, asStrings, asText, asWhole, having, listReader, shape } from './fields.ts';
+import { type Metadata, fieldAt, fieldsIn, listIn, pickTexts, reader, stringsIn, textIn, textsIn } from './fields.ts';
 import { makerOf } from './workloads.ts';
 
 const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;

@@ -18,7 +18,6 @@ const REGISTRY_VALUE = /\bnacos\S*:8848\b|\b(?:nacos|zookeeper|polaris|consul):\
 
 type Text = Readonly<{ name: string; value: string }>;
 
-/** Hosts that may be Services. */
 const hostsIn = (texts: readonly Text[]) =>
   texts
     .filter(({ value }) => value.length < LONGEST)

@@ -50,7 +50,6 @@ export const webhooksOf = (object: Fields, { name: configuration }: Metadata) =>
     };
   });
 
-/** An event about a Service. */
 export type EventSummary = Readonly<NonNullable<ReturnType<typeof eventOf>>>;
 
 /** Undefined where it is about anything else. Reads core/v1 and events.k8s.io/v1. */
@@ -110,7 +109,6 @@ const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] 
   return ['string', 'boolean', 'number'].includes(typeof value) ? [[path, String(value)]] : [];
 };
 
-/** Keys of cilium-config that are looked at. */
 const CILIUM_KEYS = /^(?:kube-proxy-replacement|enable-service-topology|bpf-lb-sock|bpf-lb-sock-hostns-only|ipam)$/;
 /** Of configuration files of kube-proxy, Antrea and Istio. */
 const FILE_KEYS =

@@ -210,7 +210,6 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
 /** A HorizontalPodAutoscaler, VerticalPodAutoscaler or KEDA ScaledObject. */
 export type Autoscaler = Readonly<ReturnType<typeof autoscalerOf>>;
 
-/** HorizontalPodAutoscaler and ScaledObject name a scaleTargetRef, VerticalPodAutoscaler a targetRef. */
 export const autoscalerOf = (object: Fields, { namespace = '', name }: Metadata) => {
   const { kind, updateMode } = pickTexts(object, 'kind', 'spec.updatePolicy.updateMode');
   const target = fieldsIn(object, kind === 'VerticalPodAutoscaler' ? 'spec.targetRef' : 'spec.scaleTargetRef');

@@ -29,7 +29,6 @@ export const knownTo = (setting: string, version: KubernetesVersion): string => 
   return left.replace(/^, (?:or )?/, '');
 };
 
-/** Without a selector it is every Node. */
 export const selectsNode = ({ nodes }: Pick<RouterObject, 'nodes'>, { metadata }: Node): boolean =>
   nodes.length === 0 || nodes.some((selector) => matchesSelector(selector, metadata?.labels ?? {}));
 
@@ -51,7 +50,6 @@ export interface Scope {
   readonly objects: readonly RouterObject[];
 }
 
-/** What stands at the places of the setting, in their order. */
 const valuesOf = ({ places }: Setting, { node, agents, objects }: Scope): Evidence[] =>
   places.flatMap((place) => {
     const { key } = place;
@@ -109,13 +107,11 @@ export const settledBy = (objects: readonly RouterObject[], nodes: readonly Node
   };
 };
 
-/** What answers for all Nodes are made of. */
 interface AnswerContext {
   readonly stated: Stated;
   /** Of the control plane, for Nodes that do not say theirs. */
   readonly fallback: KubernetesVersion | undefined;
   readonly configMaps: readonly RouterObject[];
-  /** Nodes by their names. */
   readonly named: ReadonlyMap<string, Node>;
 }
 
@@ -140,7 +136,6 @@ interface Draft {
 const proxyVersion = (node: Node, seen: RouterVersion | undefined, { stated, fallback }: AnswerContext) =>
   stated.version ?? seen ?? kubeletVersion(node) ?? fallback ?? NEWEST_KNOWN_VERSION;
 
-/** It is seen where there is no doubt about it. */
 export const routerAnswer = (node: Node, draft: Draft, context: AnswerContext) => {
   const { router, title, version, doubts = [], evidence, behaviour, notes = [], proxy } = draft;
   const certainty: Certainty = proxy.kind === 'unknown' ? 'unknown' : doubts.length === 0 ? 'seen' : 'assumed';
@@ -226,19 +221,12 @@ const skewNotes = (node: Node, version: KubernetesVersion): string[] => {
   return [`version skew: kube-proxy ${formatVersion(version)}, kubelet ${formatVersion(kubelet)}${far}`];
 };
 
-interface KubeProxyInput {
-  /** Its Pod or DaemonSet; undefined where it runs inside the node, or is assumed. */
-  readonly agent?: RouterObject;
-  /** What was found before, and reasons to doubt it. */
-  readonly evidence?: readonly Evidence[];
-  readonly doubts?: readonly string[];
-  readonly source?: string;
-}
+/** `agent`: its Pod or DaemonSet; undefined where it runs inside the node, or is assumed. The rest was found before. */
+type KubeProxyInput = Partial<Pick<Draft, 'evidence' | 'doubts'>> & { agent?: RouterObject; source?: string };
 
 const SOURCE = 'kubernetes/kubernetes pkg/proxy/topology.go; KEP-2433, KEP-4444, KEP-3015';
 const MENDED = 'kubernetes/kubernetes#101054: mended in 1.21.1';
 
-/** What its agent shows of it. */
 const seenOf = (agent: RouterObject, context: AnswerContext) => {
   const own = agent.containers.find(({ name }) => KUBE_PROXY_AGENT.containers?.includes(name)) ?? agent.containers[0];
   const { name = '', image: value = '', args = [] } = own ?? {};

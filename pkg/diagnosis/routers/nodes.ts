@@ -25,7 +25,9 @@ export const computeTypeOf = ({ metadata }: Node): string => metadata?.labels?.[
 const ARGUMENTS = ['k3s.io/node-args', 'rke2.io/node-args'];
 const DISABLED = /"--disable-kube-proxy(?:=true)?"(?!,"false")/;
 
-const KUBE_PROXY = { router: 'kube-proxy', title: 'kube-proxy', why: '' } as const;
+/** kube-proxy inside another process, or the image. */
+const embedded = <S>(source: string, shown: S, why = '') =>
+  ({ router: 'kube-proxy', title: 'kube-proxy', why, source, shown }) as const;
 
 const SIGNS = [
   {
@@ -42,30 +44,23 @@ const SIGNS = [
     source: 'kubernetes/kubernetes#123823, #137953 (both open): no release reads hints on Windows',
     shown: labelled('kubernetes.io/os', 'windows'),
   },
-  {
-    ...KUBE_PROXY,
-    source: 'k3s-io/k3s pkg/daemons/executor/embed.go: kube-proxy of the same build runs inside the agent',
-    shown: (node: Node) =>
+  embedded(
+    'k3s-io/k3s pkg/daemons/executor/embed.go: kube-proxy of the same build runs inside the agent',
+    (node: Node) =>
       kubeletText(node).includes('+k3s')
         ? { field: 'status.nodeInfo.kubeletVersion', value: kubeletText(node) }
         : undefined,
-  },
-  {
-    ...KUBE_PROXY,
-    source: 'canonical/microk8s: kube-proxy runs inside kubelite, on the Node',
-    shown: labelled('microk8s.io/cluster', 'true'),
-  },
-  {
-    ...KUBE_PROXY,
-    source: 'Amazon EKS user guide, "EKS Auto Mode": AWS runs kube-proxy as part of the node',
-    shown: labelled(COMPUTE_TYPE, 'auto'),
-  },
-  {
-    ...KUBE_PROXY,
-    why: 'Fargate runs its own kube-proxy, whose version no object shows',
-    source: 'Amazon EKS user guide, "Fargate Pod configuration"',
-    shown: labelled(COMPUTE_TYPE, 'fargate'),
-  },
+  ),
+  embedded('canonical/microk8s: kube-proxy runs inside kubelite, on the Node', labelled('microk8s.io/cluster', 'true')),
+  embedded(
+    'Amazon EKS user guide, "EKS Auto Mode": AWS runs kube-proxy as part of the node',
+    labelled(COMPUTE_TYPE, 'auto'),
+  ),
+  embedded(
+    'Amazon EKS user guide, "Fargate Pod configuration"',
+    labelled(COMPUTE_TYPE, 'fargate'),
+    'Fargate runs its own kube-proxy, whose version no object shows',
+  ),
 ] as const;
 
 /** On Nodes of `unknown` no agent runs; the others count where none is found. */

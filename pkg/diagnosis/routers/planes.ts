@@ -1,14 +1,8 @@
 // The data planes as a table: by what each is recognised, by which settings it routes and follows hints, and what each
 // version does. A row without a version that was read is `assumed`, with the reason.
 import type { StringMap } from '../../apis/meta.ts';
-import {
-  CILIUM_RULES,
-  type HintRule,
-  OLDER_ANNOTATION,
-  type Release,
-  annotated,
-  ciliumRule,
-} from '../../upstream/proxy/hint-rule.ts';
+import { CILIUM_RULES, OLDER_ANNOTATION, annotated, ciliumRule } from '../../upstream/proxy/hint-rule.ts';
+import type { HintRule, Release } from '../../upstream/proxy/hint-rule.ts';
 
 /** Where the value of a setting stands; the first place that has it counts. */
 export type Place =

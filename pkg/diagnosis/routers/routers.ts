@@ -8,16 +8,8 @@ import type { Proxy } from '../../upstream/index.ts';
 import { LINKERD_RULE } from '../../upstream/proxy/routes.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { UNKNOWN, behaviourOf } from './behaviour.ts';
-import {
-  type RouterAnswer,
-  type Scope,
-  routerAnswer,
-  imageVersion,
-  kubeProxyAnswer,
-  selectsNode,
-  selfOf,
-  settingValue,
-} from './kube-proxy.ts';
+import { routerAnswer, imageVersion, kubeProxyAnswer, selectsNode, selfOf, settingValue } from './kube-proxy.ts';
+import type { RouterAnswer, Scope } from './kube-proxy.ts';
 import { WINDOWS_BLIND, disablesKubeProxy, kubeletText, nodeSign } from './nodes.ts';
 import { type DataPlane, KUBE_PROXY_AGENT, PLANES, type PlaneName, type Requirements, isAgent } from './planes.ts';
 import type { Certainty, Evidence, RouterObject, Stated } from './types.ts';
@@ -73,7 +65,6 @@ const agentsOn = ({ podsOf, daemonSets, withPods }: Context, node: Node) => {
   };
 };
 
-/** What the image of its agent names, and where. */
 export const versionOf = ({ agent: { containers: names = [] } }: DataPlane, agents: readonly RouterObject[]) =>
   agents.flatMap((agent) => {
     const own = agent.containers.filter(({ name }) => names.includes(name));

@@ -79,7 +79,6 @@ export const weigh = (
   return weights === 'nodes' ? byNodes(clients) : givenWeights(clients, 'weights', weights);
 };
 
-/** `endpoints`: ready ones by zone. */
 export const demandReport = (weighed: Weighed, clients: readonly Node[], endpoints: ReadonlyMap<string, number>) => {
   const { source, note, weights } = weighed;
   const nodes = countBy(clients, zoneOfNode);
@@ -93,7 +92,6 @@ export const demandReport = (weighed: Weighed, clients: readonly Node[], endpoin
       {
         /** Fraction of all demand. */
         share: total === 0 ? 0 : own / total,
-        /** Null where weights are no cores. */
         cores: inCores ? own : null,
         /** Ready ones with clients. */
         nodes: nodes.get(zone) ?? 0,

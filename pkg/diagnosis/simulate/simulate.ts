@@ -1,16 +1,20 @@
 // Simulates a Service under every mode: hints by the models of control plane and planner, routes by those of the proxies.
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { defined, sumOf } from '../../apis/values.ts';
-import { ANNOTATION_PLAN } from '../../apis/names.ts';
+import type { StringMap } from '../../apis/meta.ts';
+import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import { LABEL_CONSIDER, LABEL_STRATEGY, isPlannedStrategy } from '../../apis/names.ts';
 import { planHints, planProportional } from '../../flow/planner.ts';
 import type { Plan, ZoneCost } from '../../flow/types.ts';
 import { strategyOf } from '../../hints/table.ts';
-import type { RoutingSettings } from '../../routing/types.ts';
-import { formatVersion } from '../../routing/version.ts';
-import { TRAFFIC_DISTRIBUTIONS } from '../../upstream/features.ts';
+import { strategySettings, withOldProxies } from '../../routing/plan.ts';
+import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts';
+import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
+import { DISTRIBUTION_NAMES, TRAFFIC_DISTRIBUTIONS } from '../../upstream/features.ts';
 import { explained, isControllerSlice, wishOf } from '../../upstream/index.ts';
-import type { Explained, ProxyEndpoint, Reason } from '../../upstream/index.ts';
+import type { Explained, FeatureGates, ProxyEndpoint, Reason } from '../../upstream/index.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
+import { askingAnnotation, distributionOf } from '../../upstream/wish.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
 import { hasSelector, keyOfService, serviceRefOf } from '../models/lookup.ts';
@@ -18,23 +22,68 @@ import { pricePerGigabyte } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
 import { type Context, prepare } from './context.ts';
-import {
-  MODE_NAMES,
-  type ModeName,
-  OWN_LABELS,
-  type SimulateOptions,
-  type Verdict,
-  neededComponentOf,
-  isKnown,
-  isStrategy,
-  settingsOfMode,
-  settingsText,
-  sinceOf,
-  withSettings,
-  withoutKeys,
-} from './types.ts';
+import { MODE_NAMES, type ModeName, type SimulateOptions, type Verdict, isStrategy } from './types.ts';
 import { type Frame, flowOf, judge, recommend } from './verdict.ts';
 import { SimulationError, withoutHints } from '../models/what-if.ts';
+
+/**
+ * `controlPlane` needs nothing installed, `webhook` the endpointslice-webhook, `planner` the flow-controller beside it.
+ * `settings`: of the mode. The control plane alone carries a strategy where the field says the same.
+ */
+const neededComponentOf = (mode: ModeName, settings: RoutingSettings, managed: boolean) => {
+  if (isPlannedStrategy(mode)) return 'planner';
+  const byField = managed && settings.trafficDistribution !== undefined;
+  return isStrategy(mode) && !byField ? 'webhook' : 'controlPlane';
+};
+
+/** First version whose control plane (for strategies: with this project) knows the mode with the gates given. */
+const sinceOf = (mode: ModeName, gates?: FeatureGates): KubernetesVersion => {
+  let { minor } = OLDEST_SUPPORTED_VERSION;
+  const isField = DISTRIBUTION_NAMES.some((name) => name === mode);
+  while (isField && distributionOf(mode, { major: 1, minor }, gates) === undefined) minor += 1;
+  return { major: 1, minor };
+};
+
+/** What the mode consists of: for strategies what this project sets, `oldProxies` (some kube-proxy is 1.30 or older) included. */
+const settingsOfMode = (
+  mode: ModeName,
+  { version, oldProxies }: { readonly version: KubernetesVersion; readonly oldProxies: boolean },
+): RoutingSettings => {
+  const nothing = { labels: {}, annotations: {} };
+  if (mode === 'none') return nothing;
+  if (mode === 'Auto') return { ...nothing, annotations: { [askingAnnotation(version)[0]]: 'Auto' } };
+  if (!isStrategy(mode)) return { ...nothing, trafficDistribution: mode };
+  const settings = strategySettings(version, mode);
+  return oldProxies ? withOldProxies(settings) : settings;
+};
+
+/** `field=value`, in a fixed order. */
+const settingsText = ({ labels, annotations, trafficDistribution }: RoutingSettings): string[] => [
+  ...Object.entries(labels).map(([key, value]) => `metadata.labels[${key}]=${value}`),
+  ...Object.entries(annotations).map(([key, value]) => `metadata.annotations[${key}]=${value}`),
+  ...(trafficDistribution === undefined ? [] : [`spec.trafficDistribution=${trafficDistribution}`]),
+];
+
+const OWN_ANNOTATIONS: readonly string[] = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE];
+const OWN_LABELS: readonly string[] = [LABEL_CONSIDER, LABEL_STRATEGY];
+
+const withoutKeys = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
+  Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !keys.includes(key)));
+
+/** The Service as it would be with these settings and no other topology settings. */
+const withSettings = (service: Service, settings: RoutingSettings): Service => {
+  const { trafficDistribution: _, ...spec } = service.spec ?? {};
+  const { labels, annotations, trafficDistribution } = settings;
+  return {
+    ...service,
+    metadata: {
+      ...service.metadata,
+      labels: { ...withoutKeys(service.metadata?.labels, OWN_LABELS), ...labels },
+      annotations: { ...withoutKeys(service.metadata?.annotations, OWN_ANNOTATIONS), ...annotations },
+    },
+    spec: { ...spec, ...defined({ trafficDistribution }) },
+  };
+};
 
 /** Slices with a plan's hints; endpoints that it does not know (not ready ones) carry none. */
 const withPlan = (slices: readonly EndpointSlice[], plan: Plan, family: string): EndpointSlice[] => {
@@ -58,7 +107,6 @@ const costOf = ({ bill, weights }: Frame, endpoints: readonly ProxyEndpoint[]): 
   return priced ? { cost } : {};
 };
 
-/** What a Service asks for as it is. */
 const modeInForce = (service: Service, { slices, version, frame: { gates } }: Context): ModeName => {
   const strategy = strategyOf(labelsOf(service, slices));
   if (strategy !== undefined) return strategy;
@@ -115,9 +163,10 @@ const planFor = (mode: ModeName, context: Context): Plan | undefined => {
 };
 
 const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context): Verdict | undefined => {
-  const newer = `${sinceOf(mode, frame.gates)} and newer do`;
-  if (!isKnown(mode, version, frame.gates))
-    return { reason: 'VersionTooOld', message: `Kubernetes ${formatVersion(version)} does not know it; ${newer}.` };
+  const since = sinceOf(mode, frame.gates);
+  const old = `Kubernetes ${formatVersion(version)} does not know it; ${formatVersion(since)} and newer do.`;
+  if (mode !== 'none' && mode !== 'Auto' && !atLeast(version, since.minor))
+    return { reason: 'VersionTooOld', message: old };
   if (mode !== 'load-aware') return undefined;
   const demand = 'It follows measured load, and no FlowPolicy has observed any; give it with --demand.';
   if (given === undefined) return { reason: 'DemandUnknown', message: demand };
@@ -154,7 +203,7 @@ const reportOf = (context: Context) => {
   const recommendation = recommend(candidates, now, context.limit);
   const modes = simulated.map(({ mode, settings, outcome, verdict }) => ({
     mode,
-    since: sinceOf(mode, frame.gates),
+    since: formatVersion(sinceOf(mode, frame.gates)),
     neededComponent: neededComponentOf(mode, settings, hasSelector(service)),
     /** What to set on the Service, `field=value` each. */
     settings: outcome === null ? [] : settingsText(settings),

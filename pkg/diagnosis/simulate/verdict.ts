@@ -105,7 +105,6 @@ export const surplusOf = (outcome: Outcome, limit: Limit): number => {
   return above > ROUNDING ? above : 0;
 };
 
-/** `an endpoint in eu-1a gets 150 % of its fair share (limit 120 %)`. */
 export const utilizationText = (outcome: Outcome, limit: Limit): string => {
   const where = outcome.busiestZone === '' ? 'an endpoint without zone' : `an endpoint in ${outcome.busiestZone}`;
   const [verb, word] = limit.of === 'capacity' ? ['runs at', 'target'] : ['gets', 'limit'];

@@ -36,7 +36,7 @@ const DEAD_MANS_SWITCH_SECONDS = 600;
 export const WARN_DAYS = 7;
 
 /** One finding where `applies`, else none. */
-const when = (applies: boolean, reason: StatusReason, message: string) =>
+export const when = (applies: boolean, reason: StatusReason, message: string) =>
   applies ? [{ reason, message, remedy: STATUS_REASONS[reason] }] : [];
 
 export type StatusFinding = ReturnType<typeof when>[number];
@@ -137,29 +137,17 @@ const admissionFindings = (installations: readonly InstallationStatus[], evidenc
   ];
 };
 
-interface Ineffective {
-  readonly count: number;
-  readonly ineffective: number;
-  readonly causes: readonly { readonly reason: string; readonly services: number }[];
-}
-
 /** `strays`: registrations that no installation found is behind. */
 export const statusFindings = (
   installations: readonly InstallationStatus[],
   strays: readonly WebhookStatus[],
-  services: Ineffective | null,
   evidence: StatusEvidence,
-): StatusFinding[] => {
-  const { ineffective = 0, count = 0, causes = [] } = services ?? {};
-  const list = causes.map(({ reason, services: own }) => `${reason} ${own}`);
-  return [
-    ...admissionFindings(installations, evidence),
-    ...installations.flatMap((installation) => installationFindings(installation, evidence)),
-    ...[...installations.flatMap(({ webhooks }) => webhooks), ...strays].flatMap(webhookFindings),
-    ...strays.flatMap(({ configuration, service }) => {
-      const by = service === null ? 'a URL' : `Service ${service.namespace}/${service.name}`;
-      return when(true, 'RegistrationWithoutInstallation', `MutatingWebhookConfiguration ${configuration}: ${by}.`);
-    }),
-    ...when(ineffective > 0, 'ServicesIneffective', `${ineffective} of ${count}: ${list.join(', ')}.`),
-  ];
-};
+): StatusFinding[] => [
+  ...admissionFindings(installations, evidence),
+  ...installations.flatMap((installation) => installationFindings(installation, evidence)),
+  ...[...installations.flatMap(({ webhooks }) => webhooks), ...strays].flatMap(webhookFindings),
+  ...strays.flatMap(({ configuration, service }) => {
+    const by = service === null ? 'a URL' : `Service ${service.namespace}/${service.name}`;
+    return when(true, 'RegistrationWithoutInstallation', `MutatingWebhookConfiguration ${configuration}: ${by}.`);
+  }),
+];

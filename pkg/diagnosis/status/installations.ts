@@ -60,7 +60,6 @@ const leaseStatus = ({ metadata, spec }: Lease, use: LeaseUse | undefined, now: 
     component: use?.purpose === 'leader' ? use.component : '',
     /** Namespace of the installation that holds it, where several share it; empty where it does not say. */
     installation: annotations[ANNOTATION_INSTALLATION] ?? '',
-    /** `Held`: renewed in time; `Stale`: not; `Released`: not held. */
     state: holder === '' || age === null ? 'Released' : age > patience ? 'Stale' : 'Held',
     holder,
     /** Since the last renewal; null where there was none. */
@@ -149,7 +148,6 @@ const webhookStatus = (entries: readonly WebhookSummary[], { snapshot, now }: St
   return {
     configuration: entries[0]?.configuration ?? '',
     entries: entries.map(({ name, failurePolicy }) => ({ name, failurePolicy })),
-    /** Null where the entries name a URL. */
     service,
     /** Ready endpoints of the Service; null where slices could not be seen, or for a URL. */
     readyEndpoints: service === null ? null : readyEndpoints(snapshot, service),
@@ -161,7 +159,6 @@ const webhookStatus = (entries: readonly WebhookSummary[], { snapshot, now }: St
   };
 };
 
-/** One for each configuration and Service. */
 export const webhookStatuses = (evidence: StatusEvidence) =>
   [
     ...Map.groupBy(registrationsOf(evidence.snapshot), ({ configuration, service }) =>

@@ -1,14 +1,7 @@
 // Judges the cluster and installations of the chart: what runs, who leads, whether admission acts, and what Services get of it.
 import { type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import {
-  ANNOTATION_APPLIED,
-  ANNOTATION_TOPOLOGY_MODE,
-  GROUP,
-  LABEL_CONSIDER,
-  LABEL_MANAGED,
-  LABEL_NAMESPACE_NAME,
-  LABEL_STRATEGY,
-} from '../../apis/names.ts';
+import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../apis/names.ts';
+import { LABEL_CONSIDER, LABEL_MANAGED, LABEL_NAMESPACE_NAME, LABEL_STRATEGY } from '../../apis/names.ts';
 import { byText, countBy, nameOf } from '../../apis/values.ts';
 import { audit } from '../audit/audit.ts';
 import { serviceRefOf } from '../models/lookup.ts';
@@ -20,12 +13,11 @@ import { kubeletVersion } from '../routers/nodes.ts';
 import { routersOf, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, itemsOf, known } from '../snapshot.ts';
 import { CHART_SELECTOR, type StatusEvidence, registrationsOf } from './evidence.ts';
-import { NOTES, statusFindings } from './findings.ts';
+import { NOTES, statusFindings, when } from './findings.ts';
 import { installationStatuses, webhookStatuses } from './installations.ts';
 
 const UNKNOWN = 'unknown';
 
-/** `1.33`, or `unknown`. */
 const minorOf = (version: KubernetesVersion | undefined): string =>
   version === undefined ? UNKNOWN : formatVersion(version);
 
@@ -67,7 +59,6 @@ const isManaged = ({ metadata }: Service): boolean => {
   );
 };
 
-/** Null where Services or slices could not be seen. */
 const servicesStatus = ({ snapshot, now }: StatusEvidence) => {
   if (snapshot.services.kind === 'unknown' || snapshot.slices.kind === 'unknown') return null;
   const own = { ...snapshot, services: known(itemsOf(snapshot.services).filter(isManaged)) };
@@ -124,7 +115,12 @@ export const status = (evidence: StatusEvidence) => {
   // Where one namespace was looked at, others may have installations as well.
   const strays = namespace === undefined ? webhooks.filter(({ service }) => !found.has(service?.namespace ?? '')) : [];
   const services = servicesStatus(evidence);
-  const findings = statusFindings(installations, strays, services, evidence);
+  const { ineffective = 0, count = 0, causes = [] } = services ?? {};
+  const list = causes.map(({ reason, services: own }) => `${reason} ${own}`);
+  const findings = [
+    ...statusFindings(installations, strays, evidence),
+    ...when(ineffective > 0, 'ServicesIneffective', `${ineffective} of ${count}: ${list.join(', ')}.`),
+  ];
   const bad = findings.some(({ reason }) => !NOTES.has(reason));
   return {
     apiVersion: `status.${GROUP}/v1alpha1`,

@@ -9,8 +9,7 @@ import { isControllerSlice } from '../../upstream/index.ts';
 import { counted } from '../explain/reasons.ts';
 import { keyOfService, serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { type SurvivalReport, survival, zonesOf } from './survival.ts';
-import type { SurvivalOptions } from './service.ts';
+import { type SurvivalOptions, type SurvivalReport, survival, zonesOf } from './survival.ts';
 
 /** Default of --kube-api-qps of kube-controller-manager; Gardener sets 100 for Shoots. */
 const CONTROLLER_REQUESTS_PER_SECOND = 20;

@@ -6,13 +6,13 @@ import { createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.t
 import { flowPolicyDefinition, zoneEvacuationDefinition } from '../../../hack/lib/crd.ts';
 import { NOWHERE } from '../../../pkg/apis/names.ts';
 import { zoneOfNode, zonesOfNodes } from '../../../pkg/apis/core.ts';
-import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import { itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { baseOf } from '../../../pkg/evacuation/slice.ts';
 import { clientZonesOf, createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';
 import { zoneWeights } from '../../../pkg/flow/evaluate.ts';
 import { createDirectory } from '../../../pkg/traffic/directory.ts';
 import { node, slice } from '../../fixtures/core.ts';
+import { snapshotOf } from '../../fixtures/snapshot.ts';
 
 const HEAD = 'apiVersion: topology.extensions.gardener.cloud/v1alpha1\nkind: FlowPolicy\nmetadata: {name: web}\n';
 
@@ -172,9 +172,7 @@ describe('a zone named as the hint for nowhere', () => {
   for (const [name, found, expected] of rows) it(name, () => expect(found).to.deep.equal(expected));
 
   it('is no zone of a diagnosis', () => {
-    const collector = createCollector();
-    collector.add(placed);
-    const [read] = itemsOf(collector.snapshot(new Map()).slices);
+    const [read] = itemsOf(snapshotOf(placed).slices);
     expect(read?.endpoints?.map(({ zone }) => zone)).to.deep.equal([undefined]);
   });
 });

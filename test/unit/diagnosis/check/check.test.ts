@@ -1,8 +1,7 @@
 // Each rule of the check, found where it applies and nowhere else.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { type CheckOptions, check } from '../../../../pkg/diagnosis/check/check.ts';
-import { templateOwnerOf } from '../../../../pkg/diagnosis/check/templates.ts';
+import { type CheckOptions, check, templateOwnerOf } from '../../../../pkg/diagnosis/check/check.ts';
 import { known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
@@ -203,8 +202,8 @@ describe('check', () => {
   }
 
   const daemonSet = { ...workload(1), kind: 'DaemonSet', spec: { template: workload(1).spec.template } };
-  const labels = { app: 'web' };
   const podSpec = { containers: [] };
+  const LABELLED = { metadata: { labels: LABELS }, spec: podSpec };
   const custom = (kind: string, spec: object, group = 'example.org') => ({
     apiVersion: `${group}/v1`,
     kind,
@@ -212,17 +211,17 @@ describe('check', () => {
     spec,
   });
   const made: readonly (readonly [name: string, object: object, selector: Record<string, string>, says: string])[] = [
-    ['a DaemonSet', daemonSet, labels, 'an endpoint on every Node behind it (DaemonSet web)'],
+    ['a DaemonSet', daemonSet, LABELS, 'an endpoint on every Node behind it (DaemonSet web)'],
     [
       'a Pod template of a custom resource',
-      custom('Rollout', { replicas: 3, template: { metadata: { labels }, spec: podSpec } }),
-      labels,
+      custom('Rollout', { replicas: 3, template: LABELLED }),
+      LABELS,
       'up to 3 endpoints behind it (Rollout web)',
     ],
     [
       'a podTemplate',
-      custom('Ring', { replicas: 2, podTemplate: { metadata: { labels }, spec: podSpec } }),
-      labels,
+      custom('Ring', { replicas: 2, podTemplate: LABELLED }),
+      LABELS,
       'up to 2 endpoints behind it (Ring web)',
     ],
     [
@@ -233,12 +232,12 @@ describe('check', () => {
     ],
     [
       'an Alertmanager, by labels of its own',
-      custom('Alertmanager', { replicas: 3, podMetadata: { labels } }, 'monitoring.coreos.com'),
-      { ...labels, alertmanager: 'web' },
+      custom('Alertmanager', { replicas: 3, podMetadata: { labels: LABELS } }, 'monitoring.coreos.com'),
+      { ...LABELS, alertmanager: 'web' },
       'up to 3 endpoints behind it (Alertmanager web)',
     ],
-    ['a Job', custom('Job', { template: { metadata: { labels }, spec: podSpec } }, 'batch'), labels, ''],
-    ['a template without labels', custom('Service', { template: { spec: podSpec } }), labels, ''],
+    ['a Job', custom('Job', { template: LABELLED }, 'batch'), LABELS, ''],
+    ['a template without labels', custom('Service', { template: { spec: podSpec } }), LABELS, ''],
   ];
   for (const [name, object, selector, says] of made) {
     it(`${name}: ${says === '' ? 'no workload' : says}`, () => {

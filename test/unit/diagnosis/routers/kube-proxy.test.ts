@@ -1,12 +1,18 @@
 // Each platform's kube-proxy: its own version and gates, how sure that is, and which nodes have another.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
 import { routersOf } from '../../../../pkg/diagnosis/routers/routers.ts';
 import { node } from '../../../fixtures/core.ts';
 import { agentPod, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
+import { AUTO, type Case, PROXY, answer, checkRouters, here, kubeProxy, proxyPod } from './support.ts';
 
-import { AUTO, type Case, PROXY, answer, checkRouters, here, kubeProxy } from './support.ts';
+const staticPod = (image: string) =>
+  agentPod('kube-proxy-n', 'n', image, { labels: { component: 'kube-proxy' }, container: 'kube-proxy' });
+const ofPool = (pool: string, tag: string) =>
+  daemonSet(`kube-proxy-${pool}`, `x/kube-proxy:${tag}`, { container: 'kube-proxy', nodeSelector: { pool } });
+const CONFIGURED = { args: ['--config=/var/lib/kube-proxy/config.conf'] };
+const OFF = 'featureGates:\n  TopologyAwareHints: false\n  ServiceTrafficDistribution: false\n';
 
 const CASES: readonly Case[] = [
   [
@@ -18,7 +24,7 @@ const CASES: readonly Case[] = [
   [
     'EKS',
     'kube-proxy 1.29.0 seen zone',
-    [kubeProxy('v1.29.0-minimal-eksbuild.2', '602.dkr.ecr.eu-west-1.amazonaws.com/eks/kube-proxy')],
+    [daemonSet('kube-proxy', '602.dkr.ecr.eu-west-1.amazonaws.com/eks/kube-proxy:v1.29.0-minimal-eksbuild.2', PROXY)],
     { says: /more than Kubernetes supports/ },
   ],
   [
@@ -33,50 +39,24 @@ const CASES: readonly Case[] = [
   [
     'GKE, a static Pod',
     'kube-proxy 1.31.5 seen zone',
-    [
-      agentPod('kube-proxy-n', 'n', 'gke.gcr.io/kube-proxy-amd64:v1.31.5-gke.1023000', {
-        labels: { component: 'kube-proxy' },
-        container: 'kube-proxy',
-      }),
-    ],
+    [staticPod('gke.gcr.io/kube-proxy-amd64:v1.31.5-gke.1023000')],
     { says: /^Pod kube-system\/kube-proxy-n/ },
   ],
   [
     'RKE2, a static Pod',
     'kube-proxy 1.30.4 seen zone',
-    [
-      agentPod('kube-proxy-n', 'n', 'rancher/hardened-kubernetes:v1.30.4-rke2r1-build20240815', {
-        labels: { component: 'kube-proxy' },
-        container: 'kube-proxy',
-      }),
-    ],
+    [staticPod('rancher/hardened-kubernetes:v1.30.4-rke2r1-build20240815')],
   ],
   [
     'Gardener, a DaemonSet of a pool',
     'kube-proxy 1.34.2 seen zone-and-node',
-    [
-      daemonSet('kube-proxy-pool-v1.34.2', 'europe-docker.pkg.dev/x/kube-proxy:v1.34.2', {
-        container: 'kube-proxy',
-        nodeSelector: { pool: 'p' },
-      }),
-      daemonSet('kube-proxy-old-v1.30.9', 'x/kube-proxy:v1.30.9', {
-        container: 'kube-proxy',
-        nodeSelector: { pool: 'q' },
-      }),
-    ],
+    [ofPool('p', 'v1.34.2'), ofPool('q', 'v1.30.9')],
     { node: here({ pool: 'p' }) },
   ],
   [
     'a Pod that is older than its DaemonSet',
     'kube-proxy 1.30.9 seen zone',
-    [
-      kubeProxy('v1.34.2'),
-      agentPod('kube-proxy-x', 'n', 'registry.k8s.io/kube-proxy:v1.30.9', {
-        ...PROXY,
-        owner: 'kube-proxy',
-        container: 'kube-proxy',
-      }),
-    ],
+    [kubeProxy('v1.34.2'), proxyPod('v1.30.9')],
   ],
   [
     'a tag that names no version',
@@ -88,11 +68,8 @@ const CASES: readonly Case[] = [
     'gates in the configuration file',
     'kube-proxy 1.31.2 seen none',
     [
-      daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', { ...PROXY, args: ['--config=/var/lib/kube-proxy/config.conf'] }),
-      configMap('kube-proxy', {
-        'config.conf':
-          'kind: KubeProxyConfiguration\nfeatureGates:\n  TopologyAwareHints: false\n  ServiceTrafficDistribution: false\nmode: ipvs\n',
-      }),
+      kubeProxy('v1.31.2', CONFIGURED),
+      configMap('kube-proxy', { 'config.conf': `kind: KubeProxyConfiguration\n${OFF}mode: ipvs\n` }),
     ],
     { says: /ConfigMap kube-system\/kube-proxy featureGates\.TopologyAwareHints/ },
   ],
@@ -100,30 +77,23 @@ const CASES: readonly Case[] = [
     'gates in a ConfigMap of another name, which it mounts, beside one of the usual name',
     'kube-proxy 1.31.2 seen none',
     [
-      daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', {
-        ...PROXY,
-        args: ['--config=/var/lib/kube-proxy/config.conf'],
-        configMap: 'kube-proxy-no-hints',
-      }),
+      kubeProxy('v1.31.2', { ...CONFIGURED, configMap: 'kube-proxy-no-hints' }),
       configMap('kube-proxy', { 'config.conf': 'kind: KubeProxyConfiguration\nmode: ipvs\n' }),
-      configMap('kube-proxy-no-hints', {
-        'config.conf': 'featureGates:\n  TopologyAwareHints: false\n  ServiceTrafficDistribution: false\n',
-      }),
+      configMap('kube-proxy-no-hints', { 'config.conf': OFF }),
     ],
     { says: /ConfigMap kube-system\/kube-proxy-no-hints featureGates\.TopologyAwareHints/ },
   ],
   [
     'a configuration file that was not seen, before 1.33',
     'kube-proxy * assumed zone',
-    [daemonSet('kube-proxy', 'x/kube-proxy:v1.31.2', { ...PROXY, args: ['--config=/c'] })],
+    [kubeProxy('v1.31.2', { args: ['--config=/c'] })],
     { says: /its ConfigMap is not among these objects/ },
   ],
   [
     'gates on the command line of a shell',
     'kube-proxy * seen none',
     [
-      daemonSet('kube-proxy', 'x/kube-proxy:v1.28.2', {
-        ...PROXY,
+      kubeProxy('v1.28.2', {
         args: ['/bin/sh', '-c', 'exec kube-proxy --feature-gates=TopologyAwareHints=false --v=2'],
       }),
     ],
@@ -132,25 +102,13 @@ const CASES: readonly Case[] = [
   [
     'a Node that its DaemonSet does not select',
     'kube-proxy - seen zone-and-node',
-    [
-      daemonSet('kube-proxy', 'x/kube-proxy:v1.34.1', {
-        ...PROXY,
-        affinity: [{ key: AUTO, operator: 'NotIn', values: ['auto'] }],
-      }),
-    ],
+    [kubeProxy('v1.34.1', { affinity: [{ key: AUTO, operator: 'NotIn', values: ['auto'] }] })],
     { node: here({ [AUTO]: 'auto' }), says: /compute-type/ },
   ],
   [
     'a Node without the Pod that others have',
     'kube-proxy * assumed zone-and-node',
-    [
-      kubeProxy('v1.34.2'),
-      agentPod('kube-proxy-x', 'other', 'x/kube-proxy:v1.34.2', {
-        ...PROXY,
-        owner: 'kube-proxy',
-        container: 'kube-proxy',
-      }),
-    ],
+    [kubeProxy('v1.34.2'), proxyPod('v1.34.2', 'other')],
     { says: /has Pods on other Nodes but not here/ },
   ],
   [
@@ -180,7 +138,7 @@ const CASES: readonly Case[] = [
   [
     'Windows',
     'kube-proxy-windows * seen none',
-    [daemonSet('kube-proxy', 'x/kube-proxy:v1.34.2', { ...PROXY, nodeSelector: { 'kubernetes.io/os': 'linux' } })],
+    [kubeProxy('v1.34.2', { nodeSelector: { 'kubernetes.io/os': 'linux' } })],
     { node: here({ 'kubernetes.io/os': 'windows' }) },
   ],
 ];
@@ -189,12 +147,10 @@ describe('which kube-proxy routes on a Node', () => {
   checkRouters(CASES);
 
   it('is one answer for all Nodes of a DaemonSet with the same kubelet, and another for another kubelet', () => {
-    const collector = createCollector();
     const nodes = ['v1.33.4', 'v1.33.4', 'v1.34.2'].map((kubeletVersion, index) =>
       node({ zone: 'a', kubeletVersion, metadata: { name: `n${index}` } }),
     );
-    for (const object of [...nodes, kubeProxy('v1.33.4')]) collector.add(object);
-    const routers = routersOf(collector.snapshot(new Map()));
+    const routers = routersOf(snapshotOf(...nodes, kubeProxy('v1.33.4')));
     const [first, second, third] = nodes.map((each) => routers.of(each));
     expect(second).to.equal(first);
     expect(first?.notes).to.deep.equal([]);

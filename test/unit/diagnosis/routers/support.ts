@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import { it } from 'mocha';
 import type { Node } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
 import { routersOf } from '../../../../pkg/diagnosis/routers/routers.ts';
 import type { RouterAnswer } from '../../../../pkg/diagnosis/routers/kube-proxy.ts';
 import type { Stated } from '../../../../pkg/diagnosis/routers/types.ts';
 import { node } from '../../../fixtures/core.ts';
-import { CALICO, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
+import { CALICO, CILIUM, agentPod, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 interface Input {
   readonly objects: readonly KubernetesObject[];
@@ -30,15 +30,19 @@ export const here = (
   annotations: Record<string, string> = {},
 ) => node({ zone: 'a', kubeletVersion, metadata: { name: 'n', labels, annotations } });
 
-export const answer = ({ objects, node: own = here(), stated }: Input): RouterAnswer => {
-  const collector = createCollector();
-  for (const object of [own, ...objects]) collector.add(object);
-  return routersOf(collector.snapshot(new Map()), stated).of(own);
-};
+export const answer = ({ objects, node: own = here(), stated }: Input): RouterAnswer =>
+  routersOf(snapshotOf(own, ...objects), stated).of(own);
 
 export const PROXY = { labels: { 'k8s-app': 'kube-proxy' } };
-export const kubeProxy = (tag: string, image = 'registry.k8s.io/kube-proxy') =>
-  daemonSet('kube-proxy', `${image}:${tag}`, PROXY);
+export const kubeProxy = (tag: string, more = {}) =>
+  daemonSet('kube-proxy', `registry.k8s.io/kube-proxy:${tag}`, { ...PROXY, ...more });
+/** A Pod of its DaemonSet. */
+export const proxyPod = (tag: string, on = 'n') =>
+  agentPod('kube-proxy-x', on, `registry.k8s.io/kube-proxy:${tag}`, {
+    ...PROXY,
+    owner: 'kube-proxy',
+    container: 'kube-proxy',
+  });
 export const cilium = (tag: string, more = {}) =>
   daemonSet('cilium', `quay.io/cilium/cilium:${tag}`, { ...CILIUM, ...more });
 export const TOPOLOGY = configMap('cilium-config', {

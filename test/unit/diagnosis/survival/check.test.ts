@@ -5,10 +5,9 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { type Evacuation, type EvacuationCheck, checkEvacuation } from '../../../../pkg/diagnosis/survival/check.ts';
 import { BPF, CALICO, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
-import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { endpoint, kubeProxy, node, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
-
-const [A, B, C] = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
+import { A, B, C, named } from './survival-support.ts';
 
 const evacuation = (zone: string, more: Partial<Evacuation> = {}): Evacuation => ({
   name: zone,
@@ -18,15 +17,6 @@ const evacuation = (zone: string, more: Partial<Evacuation> = {}): Evacuation =>
   concerns: () => true,
   ...more,
 });
-
-const named = (name: string, zones: readonly string[]): KubernetesObject[] => [
-  service({ metadata: { name } }),
-  slice({
-    service: name,
-    metadata: { name: `${name}-x` },
-    endpoints: zones.map((zone, index) => endpoint({ zone, addresses: [`10.0.${name.length}.${index + 1}`] })),
-  }),
-];
 
 const check = (
   objects: readonly KubernetesObject[],

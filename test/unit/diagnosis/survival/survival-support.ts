@@ -1,8 +1,8 @@
 // Services and clusters for the tests of survival.
 import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import { type SurvivalReport, survival } from '../../../../pkg/diagnosis/survival/survival.ts';
-import type { ServiceSurvival, SurvivalOptions } from '../../../../pkg/diagnosis/survival/service.ts';
+import { survival } from '../../../../pkg/diagnosis/survival/survival.ts';
+import type { ServiceSurvival, SurvivalOptions, SurvivalReport } from '../../../../pkg/diagnosis/survival/survival.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
@@ -23,6 +23,11 @@ export const web = (
 ): KubernetesObject[] => [
   service({ metadata: { name: 'web' }, spec }),
   slice({ service: 'web', endpoints: endpointsIn(zones, hinted) }),
+];
+
+export const named = (name: string, zones: readonly string[]): KubernetesObject[] => [
+  service({ metadata: { name } }),
+  slice({ service: name, metadata: { name: `${name}-x` }, endpoints: endpointsIn(zones) }),
 ];
 
 export const ask = (objects: readonly KubernetesObject[], options: Partial<SurvivalOptions> = {}): SurvivalReport =>

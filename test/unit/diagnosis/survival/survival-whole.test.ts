@@ -3,20 +3,15 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { EndpointSlice, Node, Service } from '../../../../pkg/apis/core.ts';
-import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { unknownZone } from '../../../../pkg/diagnosis/survival/survival.ts';
 import { baseOf, evacuatedHints } from '../../../../pkg/evacuation/slice.ts';
 import { decideInOrder } from '../../../../pkg/evacuation/decide.ts';
 import { routeFor, trafficOf } from '../../../../pkg/upstream/index.ts';
 import { kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
-import { A, B, C, NODES, SAME_ZONE, ask, endpointsIn } from './survival-support.ts';
+import { A, B, C, NODES, SAME_ZONE, ask, endpointsIn, named } from './survival-support.ts';
 
 describe('survival: the whole', () => {
-  const named = (name: string, zones: readonly string[]): KubernetesObject[] => [
-    service({ metadata: { name } }),
-    slice({ service: name, metadata: { name: `${name}-x` }, endpoints: endpointsIn(zones) }),
-  ];
   const objects = [
     ...NODES,
     kubeProxy(),
