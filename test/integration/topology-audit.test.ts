@@ -183,16 +183,7 @@ describe('kubectl topology audit --without, on files', () => {
     const { out, code, err } = await runTopology(['audit', '-f', EXAMPLE, '--without', 'eu-1a']);
     expect([code, err]).to.deep.equal([0, '']);
     expect(out).to.contain('Yes: every Service survives without eu-1a.');
-    expect(out.split('\n')[0]?.split(/ {2,}/)).to.deep.equal([
-      'NAMESPACE',
-      'SERVICE',
-      'ANSWER',
-      'THERE',
-      'BUSIEST',
-      'THEN',
-      'LIMIT',
-      'ADD',
-    ]);
+    expect(out).to.match(/^NAMESPACE +SERVICE +ANSWER +THERE +BUSIEST +THEN +LIMIT +ADD\n/);
     expect(out).not.to.match(/NaN|Infinity|undefined/);
     expect(Math.max(...out.split('\n').map((line) => line.length))).to.be.at.most(120);
   });

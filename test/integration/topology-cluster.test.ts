@@ -6,7 +6,7 @@ import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { listObjects } from '../../cmd/kubectl-topology/input/cluster.ts';
 import { NAMING_CONFIGS } from '../../cmd/kubectl-topology/input/resources.ts';
-import { node, service, kubeProxy } from '../fixtures/core.ts';
+import { service, kubeProxy } from '../fixtures/core.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { stubDefinition } from '../fixtures/crds.ts';
@@ -15,21 +15,7 @@ import { useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
-
-const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
-
-const pod = (name: string, zone: string) => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name, namespace: 'shop', labels: { app: 'server' } },
-  spec: { nodeName: `node-${zone}`, containers: [{ name: 'server', image: 'server' }] },
-  status: {
-    phase: 'Running',
-    podIP: `198.18.1.${10 + ZONES.indexOf(zone)}`,
-    podIPs: [{ ip: `198.18.1.${10 + ZONES.indexOf(zone)}` }],
-    conditions: [{ type: 'Ready', status: 'True' }],
-  },
-});
+import { ZONES, nodes, webPod } from './topology-objects.ts';
 
 const web = (spec: Parameters<typeof service>[0] = {}) =>
   service({ ...spec, metadata: { name: 'web', namespace: 'shop', ...spec.metadata } });
@@ -42,11 +28,11 @@ describe('kubectl topology, on a cluster', function onCluster() {
 
   beforeEach(async () => {
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
-    sandbox.seed(ZONES.map((zone) => node({ zone, kubeletVersion: 'v1.34.2' })));
+    sandbox.seed(nodes({ kubeletVersion: 'v1.34.2' }));
     sandbox.seed([kubeProxy('v1.34.2')]);
     for (const name of ['shop', 'garden'])
       await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-    sandbox.seed(ZONES.map((zone) => pod(`web-${zone}`, zone)));
+    sandbox.seed(ZONES.map(webPod));
     await sandbox.apply(web({ spec: { trafficDistribution: 'PreferSameZone' } }));
     await sandbox.settled();
     access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];

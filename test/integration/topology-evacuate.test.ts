@@ -141,23 +141,9 @@ describe('kubectl topology evacuate, evacuations, return', function onCluster() 
 
     it('of a part of the Services gets a name of its own and selectors', async () => {
       bed.sandbox.seed(pair('db', ZONES, { app: 'db' }));
-      const line = [
-        'evacuate',
-        'eu-1a',
-        '--for',
-        '30m',
-        '--percent',
-        '50',
-        '--round',
-        'down',
-        '-n',
-        'default',
-        '-l',
-        'app in (db, web),!old',
-      ];
-      const { code, out } = await runTopology([...line, '--no-wait', '--round', 'up', ...bed.access], {
-        now: Date.now(),
-      });
+      const line = 'evacuate eu-1a --for 30m --percent 50 --round down -n default --no-wait --round up';
+      const args = [...line.split(' '), '-l', 'app in (db, web),!old', ...bed.access];
+      const { code, out } = await runTopology(args, { now: Date.now() });
       expect(code, out).to.equal(0);
       const [made] = await all();
       expect(made?.metadata.name).to.match(/^eu-1a-/);

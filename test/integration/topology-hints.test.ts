@@ -151,13 +151,8 @@ describe('kubectl topology route, its JSON', () => {
   });
 
   it('has a dash for the zone of a Node without one, and for no mode, as a table', async () => {
-    const { out } = await runTopology([
-      'route',
-      '--service',
-      'shop/web',
-      '-f',
-      clusterFile('client-node-without-zone'),
-    ]);
+    const file = clusterFile('client-node-without-zone');
+    const { out } = await runTopology(['route', '--service', 'shop/web', '-f', file]);
     expect(out).to.match(/^node-new +- +kube-proxy +http +- .*ClientNodeWithoutZone$/m);
   });
 });

@@ -13,6 +13,19 @@ export const endpoints = (...zones: string[]) =>
 export const own = (...zones: string[]) =>
   endpoints(...zones).map((item) => ({ ...item, hints: { forZones: [{ name: item.zone! }] } }));
 
+/** A ready Pod of the Service `server` on the Node of this zone. */
+export const webPod = (zone: string) => {
+  const podIP = `198.18.1.${10 + ZONES.indexOf(zone)}`;
+  const resources = { requests: { cpu: '500m' } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `web-${zone}`, namespace: 'shop', labels: { app: 'server' } },
+    spec: { nodeName: `node-${zone}`, containers: [{ name: 'server', image: 'server', resources }] },
+    status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions: [{ type: 'Ready', status: 'True' }] },
+  };
+};
+
 export const stdin = (...objects: readonly KubernetesObject[]): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
 

@@ -21,17 +21,7 @@ describe('kubectl topology evacuate, while one runs', function onCluster() {
         services: services(1, 0, 0),
       });
       const { out } = await run('evacuations');
-      expect(out.split('\n')[0]?.split(/ {2,}/)).to.deep.equal([
-        'NAME',
-        'ZONE',
-        'PERCENT',
-        'PHASE',
-        'MOVED',
-        'PENDING',
-        'LEFT',
-        'ENDS IN',
-        'REASON',
-      ]);
+      expect(out).to.match(/^NAME +ZONE +PERCENT +PHASE +MOVED +PENDING +LEFT +ENDS IN +REASON\n/);
       expect(out).to.match(/eu-1a +eu-1a +100 % +Evacuated +1 +0 +0 +(?:59|60) min +why/);
       expect(JSON.parse((await run('evacuations -o json')).out)).to.have.lengthOf(1);
       expect((await run('evacuations eu-1a')).code).to.equal(0);

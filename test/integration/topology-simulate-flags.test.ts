@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import { temporaryFolder, useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { ZONES, nodes, webPod } from './topology-objects.ts';
 import { EXAMPLE, PRICES, example, simulated, DEMAND } from './topology-simulate-example.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { node, service } from '../fixtures/core.ts';
@@ -113,25 +114,8 @@ describe('kubectl topology simulate, on a cluster', function onCluster() {
     sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
     for (const name of ['shop', 'garden'])
       await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-    const zones = ['eu-1a', 'eu-1b', 'eu-1c'];
-    sandbox.seed(zones.map((zone) => node({ zone, kubeletVersion: 'v1.34.2' })));
-    sandbox.seed(
-      zones.map((zone, index) => ({
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { name: `web-${zone}`, namespace: 'shop', labels: { app: 'server' } },
-        spec: {
-          nodeName: `node-${zone}`,
-          containers: [{ name: 'server', image: 'server', resources: { requests: { cpu: '500m' } } }],
-        },
-        status: {
-          phase: 'Running',
-          podIP: `198.18.1.${10 + index}`,
-          podIPs: [{ ip: `198.18.1.${10 + index}` }],
-          conditions: [{ type: 'Ready', status: 'True' }],
-        },
-      })),
-    );
+    sandbox.seed(nodes({ kubeletVersion: 'v1.34.2' }));
+    sandbox.seed(ZONES.map(webPod));
     const spec = { trafficDistribution: 'PreferSameZone' };
     await sandbox.apply(service({ metadata: { name: 'web', namespace: 'shop' }, spec }));
     await sandbox.settled();

@@ -20,13 +20,14 @@ describe('the owner of what is written in the whole cluster', () => {
     server.put(NAMESPACES, { metadata: { name: 'own', uid: 'u-namespace' } });
     server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid: 'u-role', labels: { a: 'b' } } });
   });
-  const owner = (clusterRole: string | undefined = 'tar:webhook', before?: Before) =>
+  const reading = (before?: Before, hasRole = true) =>
     createInstallationOwner({
       client: server.client(before),
       namespace: 'own',
-      clusterRole,
+      clusterRole: hasRole ? 'tar:webhook' : undefined,
       logger: recordingLogger(),
-    })();
+    });
+  const owner = (before?: Before) => reading(before)();
   const roleOwners = () =>
     server.read<KubernetesObject>(CLUSTER_ROLES, { name: 'tar:webhook' })?.metadata?.ownerReferences;
   const failing =
@@ -46,13 +47,7 @@ describe('the owner of what is written in the whole cluster', () => {
   });
 
   it('is the namespace where no ClusterRole is named', async () => {
-    const own = createInstallationOwner({
-      client: server.client(),
-      namespace: 'own',
-      clusterRole: undefined,
-      logger: recordingLogger(),
-    });
-    expect(await own()).to.deep.equal(NAMESPACE);
+    expect(await reading(undefined, false)()).to.deep.equal(NAMESPACE);
     expect(roleOwners()).to.equal(undefined);
   });
 
@@ -74,7 +69,7 @@ describe('the owner of what is written in the whole cluster', () => {
   ];
   for (const { name, plural, status, owner: wanted } of cases) {
     it(`is ${name}`, async () => {
-      expect(await owner('tar:webhook', failing(plural, status))).to.deep.equal(wanted);
+      expect(await owner(failing(plural, status))).to.deep.equal(wanted);
       expect(roleOwners()).to.equal(undefined);
     });
   }
@@ -85,12 +80,7 @@ describe('the owner of what is written in the whole cluster', () => {
   ]) {
     it(`stays the ClusterRole that was seen once ${reason}, so that what is written while we are removed goes too`, async () => {
       let failed = false;
-      const read = createInstallationOwner({
-        client: server.client((...call) => (failed ? failing('clusterroles', status)(...call) : undefined)),
-        namespace: 'own',
-        clusterRole: 'tar:webhook',
-        logger: recordingLogger(),
-      });
+      const read = reading((...call) => (failed ? failing('clusterroles', status)(...call) : undefined));
       await read();
       failed = true;
       expect(await read()).to.deep.equal(ROLE);
@@ -99,12 +89,7 @@ describe('the owner of what is written in the whole cluster', () => {
 
   it('is not fought over: who takes the namespace off the ClusterRole again is left alone, until it is made anew', async () => {
     const role = (uid: string) => server.put(CLUSTER_ROLES, { metadata: { name: 'tar:webhook', uid } });
-    const read = createInstallationOwner({
-      client: server.client(),
-      namespace: 'own',
-      clusterRole: 'tar:webhook',
-      logger: recordingLogger(),
-    });
+    const read = reading();
     await read();
     role('u-role');
     await read();
@@ -122,12 +107,12 @@ describe('the owner of what is written in the whole cluster', () => {
 
   it('passes on every other failure: a missing answer does not make a registration without owner', async () => {
     for (const plural of ['namespaces', 'clusterroles'])
-      expect(await rejection(owner('tar:webhook', failing(plural, 500)))).to.include({ status: 500 });
+      expect(await rejection(owner(failing(plural, 500)))).to.include({ status: 500 });
     const cut = new ConnectionError({ reason: 'Cut', message: 'cut', method: 'PATCH', path: '/x' });
     const cutting: Before = ({ verb }) => {
       if (verb === 'patch') throw cut;
     };
-    expect(await rejection(owner('tar:webhook', cutting))).to.equal(cut);
+    expect(await rejection(owner(cutting))).to.equal(cut);
   });
 });
 

@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { bypassIndex, bypassesOf } from '../../../../pkg/diagnosis/bypasses/find.ts';
-import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
 import { service } from '../../../fixtures/core.ts';
 import { daemonSet } from '../../../fixtures/data-planes.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 type Objects = readonly (KubernetesObject & { readonly [field: string]: unknown })[];
 
@@ -49,6 +49,8 @@ const web = (more: Parameters<typeof service>[0] = {}) =>
 
 const annotated = (key: string, value: string, more: Record<string, string> = {}) =>
   web({ metadata: { annotations: { [key]: value, ...more } } });
+const GLOBAL = 'service.cilium.io/global';
+const AFFINITY = 'service.cilium.io/affinity';
 const AWS = 'service.beta.kubernetes.io/aws-load-balancer-';
 const LOCAL = web({ spec: { internalTrafficPolicy: 'Local' } });
 const SELECTOR = web().spec?.selector ?? {};
@@ -82,6 +84,11 @@ const traefik = object('apps/v1', 'Deployment', 'traefik', {
 });
 const mapping = (spec: object, kind = 'Mapping') =>
   object('getambassador.io/v3alpha1', kind, 'm', { spec }, { namespace: 'edge' });
+
+const targetGroupBinding = (targetType: string, more: object = {}) =>
+  object('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', {
+    spec: { targetType, serviceRef: { name: 'web' }, ...more },
+  });
 
 const UPSTREAM = 'nginx.ingress.kubernetes.io/service-upstream';
 const OTHER_INGRESS = { name: 'other', namespace: 'shop', annotations: { [UPSTREAM]: 'true' } };
@@ -256,16 +263,8 @@ const CASES: readonly Case[] = [
   ],
   [
     'ingress-nginx that uses the cluster IP',
-    [
-      ingressClass('nginx', 'k8s.io/ingress-nginx'),
-      ingress('nginx', { 'nginx.ingress.kubernetes.io/service-upstream': 'true' }),
-    ],
+    [ingressClass('nginx', 'k8s.io/ingress-nginx'), ingress('nginx', { [UPSTREAM]: 'true' })],
     [],
-  ],
-  [
-    'a route of a VirtualServer',
-    [object('k8s.nginx.org/v1', 'VirtualServerRoute', 'r', { spec: { upstreams: [{ name: 'u', service: 'web' }] } })],
-    ['f5-nginx-ingress'],
   ],
   ['an NLB of an older controller', [], ['aws-ip-targets'], annotated(`${AWS}type`, 'nlb-ip')],
   ["F5's NGINX", [ingressClass('nginx', 'nginx.org/ingress-controller'), ingress('nginx')], ['f5-nginx-ingress']],
@@ -274,7 +273,7 @@ const CASES: readonly Case[] = [
     "Traefik's Ingress to the cluster IP",
     [ingressClass('t', 'traefik.io/ingress-controller'), ingress('t')],
     [],
-    web({ metadata: { annotations: { 'traefik.ingress.kubernetes.io/service.nativelb': 'true' } } }),
+    annotated('traefik.ingress.kubernetes.io/service.nativelb', 'true'),
   ],
   [
     "Traefik's Ingress with the annotation of a Service",
@@ -318,29 +317,12 @@ const CASES: readonly Case[] = [
     [object('projectcontour.io/v1', 'HTTPProxy', 'p', { spec: { routes: [{ services: [{ name: 'web' }] }] } })],
     ['contour'],
   ],
-  [
-    'VirtualServer',
-    [object('k8s.nginx.org/v1', 'VirtualServer', 'v', { spec: { upstreams: [{ service: 'web' }] } })],
-    ['f5-nginx-ingress'],
-  ],
-  [
-    'a TargetGroupBinding to Pods',
-    [
-      object('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', {
-        spec: { targetType: 'ip', serviceRef: { name: 'web' } },
-      }),
-    ],
-    ['aws-ip-targets'],
-  ],
-  [
-    'a TargetGroupBinding to Nodes',
-    [
-      object('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', {
-        spec: { targetType: 'instance', serviceRef: { name: 'web' } },
-      }),
-    ],
-    [],
-  ],
+  ...['VirtualServer', 'VirtualServerRoute'].map((kind): Case => {
+    const spec = { upstreams: [{ name: 'u', service: 'web' }] };
+    return [kind, [object('k8s.nginx.org/v1', kind, 'v', { spec })], ['f5-nginx-ingress']];
+  }),
+  ['a TargetGroupBinding to Pods', [targetGroupBinding('ip')], ['aws-ip-targets']],
+  ['a TargetGroupBinding to Nodes', [targetGroupBinding('instance')], []],
   ["an Upstream of Gloo's discovery", [upstream], []],
   [
     'an Upstream that a route of Gloo names',
@@ -362,39 +344,16 @@ const CASES: readonly Case[] = [
     ['emissary'],
   ],
   ['a Mapping of Emissary to the cluster IP', [mapping({ service: 'http://web.shop:80' })], []],
-  [
-    'a Mapping of Emissary to endpoints',
-    [mapping({ service: 'http://web.shop:80', resolver: 'endpoint' })],
-    ['emissary'],
-  ],
-  [
-    'an NLB with IP targets',
-    [],
-    ['aws-ip-targets'],
-    web({ metadata: { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type': 'ip' } } }),
-  ],
+  ['an NLB with IP targets', [], ['aws-ip-targets'], annotated(`${AWS}nlb-target-type`, 'ip')],
   ['what GKE writes on every Service', [], [], annotated('cloud.google.com/neg', '{"ingress":true}')],
   ['a network endpoint group', [], ['gke-neg'], annotated('cloud.google.com/neg', '{"exposed_ports":{"80":{}}}')],
-  ['clusters joined by Cilium', [], ['cilium-clustermesh'], annotated('service.cilium.io/global', 'true')],
-  [
-    'clusters joined by Cilium, its own first',
-    [],
-    [],
-    annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'local' }),
-  ],
-  [
-    'clusters joined by Cilium, the others first',
-    [],
-    ['cilium-clustermesh'],
-    annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'remote' }),
-  ],
-  [
-    'clusters joined by Cilium, an affinity that is none',
-    [],
-    ['cilium-clustermesh'],
-    annotated('service.cilium.io/global', 'true', { 'service.cilium.io/affinity': 'none' }),
-  ],
-  ['an affinity of a Service that is not global', [], [], annotated('service.cilium.io/affinity', 'remote')],
+  ['clusters joined by Cilium', [], ['cilium-clustermesh'], annotated(GLOBAL, 'true')],
+  ['clusters joined by Cilium, its own first', [], [], annotated(GLOBAL, 'true', { [AFFINITY]: 'local' })],
+  ...['remote', 'none'].map((affinity): Case => {
+    const own = annotated(GLOBAL, 'true', { [AFFINITY]: affinity });
+    return [`clusters joined by Cilium, affinity ${affinity}`, [], ['cilium-clustermesh'], own];
+  }),
+  ['an affinity of a Service that is not global', [], [], annotated(AFFINITY, 'remote')],
   ['a class nginx where that of F5 runs', [ingress('nginx'), running('nginx/nginx-ingress:5.4')], ['f5-nginx-ingress']],
   [
     'a class of its own of ingress-nginx',
@@ -403,7 +362,7 @@ const CASES: readonly Case[] = [
   ],
   ['an Ingress without class where Skipper runs', [ingress(undefined), running('teapot/skipper:v0.21')], ['skipper']],
   ['the same where Voyager runs', [ingress(undefined), running('appscode/voyager:v13.0.0')], ['voyager']],
-  ...['Public', 'Private'].map((type): (typeof CASES)[number] => {
+  ...['Public', 'Private'].map((type): Case => {
     const labels = { 'networking.internal.knative.dev/serviceType': type };
     return [`Knative, ${type}`, [], ['knative'], web({ metadata: { labels } })];
   }),
@@ -426,7 +385,6 @@ const CASES: readonly Case[] = [
   ['a ring, without a headless Service', [running('grafana/mimir-ingester:1')], ['members']],
   ['an application with such a sidecar', [running('own/web:1', 'pgbouncer:1', 'exporter:2')], []],
   ['a headless Service for other Pods', [headless('web-0', { app: 'db' })], []],
-  ['an Istio sidecar', [pod('istio-proxy')], ['istio']],
   ['an Istio sidecar that is an init container', [pod('istio-proxy', true)], ['istio']],
   ["ztunnel, or a gateway's own Pod", [object('v1', 'Pod', 'edge', { spec: { containers: PROXY } })], []],
   ['a sidecar that keeps to its Node', [pod('istio-proxy', false, {}, 'istio/proxyv2:1.17.0')], [], LOCAL],
@@ -450,8 +408,6 @@ const CASES: readonly Case[] = [
   ['headless, with sidecars', [pod('istio-proxy')], ['headless'], web({ spec: { clusterIP: 'None' } })],
   ['Kmesh', [daemonSet('kmesh', 'ghcr.io/kmesh-net/kmesh:v1.0.0')], ['kmesh']],
   ['Istio ambient', [daemonSet('ztunnel', 'istio/ztunnel:1.27.0')], ['istio-ambient']],
-  ['Linkerd', [pod('linkerd-proxy')], ['linkerd']],
-  ['Kuma', [pod('kuma-sidecar')], ['kuma']],
   [
     'Consul',
     [pod('app', false, { annotations: { 'consul.hashicorp.com/connect-inject-status': 'injected' } })],
@@ -465,7 +421,6 @@ const CASES: readonly Case[] = [
     ['istio-gateway'],
     web({ metadata: { name: 'kube-apiserver', namespace: 'shoot--foo--bar' } }),
   ],
-  ['headless', [], ['headless'], web({ spec: { clusterIP: 'None' } })],
   [
     'node-local DNS',
     [daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26')],
@@ -508,12 +463,13 @@ const CASES: readonly Case[] = [
   ],
 ];
 
+const foundFor = (own: KubernetesObject, ...objects: Objects) =>
+  bypassesOf(own, bypassIndex(snapshotOf(own, ...objects)));
+
 describe('clients that bypass the proxies', () => {
   for (const [name, objects, clients, own = web()] of CASES) {
     it(`${name}: ${clients.length === 0 ? 'none' : clients.join(', ')}`, () => {
-      const collector = createCollector();
-      for (const each of [own, ...objects]) collector.add(each);
-      const found = bypassesOf(own, bypassIndex(collector.snapshot(new Map())));
+      const found = foundFor(own, ...objects);
       expect(found.map(({ client }) => client)).to.deep.equal(clients);
       for (const { evidence, decides, setting, source } of found) {
         expect([evidence.object, evidence.field, decides, source].every((text) => text !== '')).to.equal(true);
@@ -524,11 +480,9 @@ describe('clients that bypass the proxies', () => {
 
   for (const [name, objects, line] of RULED) {
     it(`a rule ${name}`, () => {
-      const collector = createCollector();
       const image = 'docker.io/istio/proxyv2:1.23.0';
       const sidecar = name.includes('Kuma') ? pod('kuma-sidecar') : pod('istio-proxy', false, {}, image);
-      for (const each of [web(), sidecar, ...objects]) collector.add(each);
-      const found = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
+      const found = foundFor(web(), sidecar, ...objects);
       expect(found.map(({ decides, setting }) => `${decides} → ${setting}`).join()).to.match(line);
     });
   }
@@ -550,37 +504,27 @@ describe('clients that bypass the proxies', () => {
   ];
   for (const [name, objects, line] of says) {
     it(`says of ${name} what is so`, () => {
-      const collector = createCollector();
-      for (const each of [web(), ...objects]) collector.add(each);
-      const found = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
-      expect(`${found[0]?.decides} → ${found[0]?.setting}`).to.match(line);
+      const [found] = foundFor(web(), ...objects);
+      expect(`${found?.decides} → ${found?.setting}`).to.match(line);
     });
   }
 
   it('of Linkerd before 2.12 does not say that it follows hints', () => {
-    const found = ['stable-2.11.5', 'stable-2.12.0'].map((tag) => {
-      const collector = createCollector();
-      for (const each of [web(), linkerd(tag)]) collector.add(each);
-      return bypassesOf(web(), bypassIndex(collector.snapshot(new Map()))).map(
-        (each) => 'byHints' in each && each.byHints,
-      );
-    });
+    const found = ['stable-2.11.5', 'stable-2.12.0'].map((tag) =>
+      foundFor(web(), linkerd(tag)).map(({ byHints }) => byHints),
+    );
     expect(found).to.deep.equal([[false], [true]]);
   });
 
   it('names the Ingress in the command that mends it', () => {
-    const collector = createCollector();
-    for (const each of [web(), ingress('nginx')]) collector.add(each);
-    const [found] = bypassesOf(web(), bypassIndex(collector.snapshot(new Map())));
+    const [found] = foundFor(web(), ingress('nginx'));
     expect(found?.setting).to.contain('kubectl annotate ingress front -n shop ');
   });
 
   const settingOf = (version: string, ...objects: Objects) => {
-    const collector = createCollector();
     const node = object('v1', 'Node', 'n', { status: { nodeInfo: { kubeletVersion: version } } }, { namespace: '' });
     const own = objects.find(({ kind }) => kind === 'Service') ?? web();
-    for (const each of [own, node, ...objects]) collector.add(each);
-    return bypassesOf(own, bypassIndex(collector.snapshot(new Map()))).map(({ setting }) => setting)[0];
+    return foundFor(own, node, ...objects)[0]?.setting;
   };
 
   it('offers no field that the version does not have, and nothing that is set already', () => {
@@ -596,10 +540,8 @@ describe('clients that bypass the proxies', () => {
     expect(settingOf('v1.33.0', ...eg, of('v1.4.0'))).to.match(
       /^`spec\.trafficDistribution` of the Service .*, or `routingType/,
     );
-    const binding = object('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', {
-      spec: { targetType: 'ip', serviceRef: { name: 'web' }, iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' },
-    });
-    expect(settingOf('v1.33.0', binding)).to.equal('');
+    const ofOtherAccount = targetGroupBinding('ip', { iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' });
+    expect(settingOf('v1.33.0', ofOtherAccount)).to.equal('');
     const affine = 'dns_record.client_routing_policy=availability_zone_affinity';
     const nlb = { [`${AWS}nlb-target-type`]: 'ip', [`${AWS}attributes`]: affine };
     expect(settingOf('v1.33.0', { ...web({ metadata: { annotations: nlb } }) })).to.equal('');
@@ -648,10 +590,8 @@ describe('clients that bypass the proxies', () => {
   ];
   for (const [name, objects, said] of meshes) {
     it(`sidecars ${name}`, () => {
-      const collector = createCollector();
       const own = name.includes('revisions') ? web({ spec: { selector: { app: 'other' } } }) : web();
-      for (const each of [own, ...objects]) collector.add(each);
-      const found = bypassesOf(own, bypassIndex(collector.snapshot(new Map())));
+      const found = foundFor(own, ...objects);
       expect(found.map(({ possible, decides }) => `${possible ? 'may' : 'goes'}: ${decides}`).join()).to.match(said);
     });
   }

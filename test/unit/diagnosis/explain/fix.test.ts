@@ -2,23 +2,21 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Service } from '../../../../pkg/apis/core.ts';
-import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
 import { diagnose, explain } from '../../../../pkg/diagnosis/explain/explain.ts';
 import { type Change, type Judge, tryChanges } from '../../../../pkg/diagnosis/explain/remedy.ts';
 import type { Cause } from '../../../../pkg/diagnosis/explain/reasons.ts';
 import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { CALICO, BPF, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
+import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 const fixes = (own: Service, kubelet: string, agents: readonly object[]): string => {
-  const collector = createCollector();
   const zones = ['a', 'b'];
   // Of a Service that asks by the field the control plane has written hints.
   const hints = (zone: string) =>
     own.spec?.trafficDistribution === undefined ? {} : { hints: { forZones: [{ name: zone }] } };
   const endpoints = zones.map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`], ...hints(zone) }));
   const nodes = zones.map((zone) => node({ zone, kubeletVersion: kubelet }));
-  for (const object of [...nodes, own, slice({ endpoints }), ...agents]) collector.add(object);
-  const [first] = explain(collector.snapshot(new Map()), own, { now: 0 }).causes;
+  const [first] = explain(snapshotOf(...nodes, own, slice({ endpoints }), ...agents), own, { now: 0 }).causes;
   return (first?.fix ?? []).join('\n');
 };
 
@@ -30,10 +28,9 @@ describe('the remedy of a cause', () => {
   const remedyAt = (version: string): string | undefined => {
     const own = service({ metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } } });
     const nodes = ['a', 'b', 'c'].map((zone) => node({ zone, kubeletVersion: version }));
-    const collector = createCollector();
     const endpoints = ['a', 'b'].map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`] }));
-    for (const object of [...nodes, own, slice({ endpoints }), kubeProxy(version)]) collector.add(object);
-    const { causes } = explain(collector.snapshot(new Map()), own, { now: 0 });
+    const snapshot = snapshotOf(...nodes, own, slice({ endpoints }), kubeProxy(version));
+    const { causes } = explain(snapshot, own, { now: 0 });
     return causes.find(({ reason }) => reason === 'TooFewEndpoints')?.remedy;
   };
 
@@ -49,17 +46,13 @@ describe('the remedy of a cause', () => {
 describe('a slice of weight 0', () => {
   const explained = (tag: string) => {
     const own = service({ spec: { trafficDistribution: 'PreferClose' } });
-    const collector = createCollector();
-    for (const [zone, weight] of [
-      ['a', '0'],
-      ['b', '1'],
-    ] as const) {
+    const slices = ['a', 'b'].map((zone, weight) => {
       const hinted = endpoint({ zone, addresses: [`198.18.0.${weight}`], hints: { forZones: [{ name: zone }] } });
-      const metadata = { name: `server-${zone}`, annotations: { 'service.cilium.io/weight': weight } };
-      collector.add(slice({ endpoints: [hinted], metadata }));
-    }
-    for (const object of [...['a', 'b'].map((zone) => node({ zone })), own, ...cilium(tag)]) collector.add(object);
-    return explain(collector.snapshot(new Map()), own, { now: 0 });
+      const annotations = { 'service.cilium.io/weight': String(weight) };
+      return slice({ endpoints: [hinted], metadata: { name: `server-${zone}`, annotations } });
+    });
+    const nodes = ['a', 'b'].map((zone) => node({ zone }));
+    return explain(snapshotOf(...slices, ...nodes, own, ...cilium(tag)), own, { now: 0 });
   };
   const firstCause = (tag: string) => explained(tag).causes.find(({ stage }) => stage !== 'prerequisite');
 
@@ -141,7 +134,6 @@ describe('the command of a cause', () => {
     it(`is for ${name}`, () => expect(fixes(own, kubelet, agents)).to.match(expected));
 
   it('says who would revert it, of a workload too', () => {
-    const collector = createCollector();
     const nodes = ['a', 'b'].map((zone) => node({ zone }));
     const own = service({ spec: { trafficDistribution: 'PreferSameZone' } });
     const labels = { app: 'server' };
@@ -155,9 +147,8 @@ describe('the command of a cause', () => {
       endpoint({ zone: 'a', addresses: [`198.18.0.${end}`], hints: { forZones: [{ name: 'a' }] } }),
     );
     const selecting = { ...own, spec: { ...own.spec, selector: labels } };
-    for (const object of [...nodes, selecting, slice({ endpoints }), kubeProxy('v1.34.1'), deployment])
-      collector.add(object);
-    const { causes } = explain(collector.snapshot(new Map()), selecting, { now: 0 });
+    const snapshot = snapshotOf(...nodes, selecting, slice({ endpoints }), kubeProxy('v1.34.1'), deployment);
+    const { causes } = explain(snapshot, selecting, { now: 0 });
     const { fix = [] } = causes.find(({ reason }) => reason === 'PodsNotSpread') ?? {};
     expect(fix.at(-2)).to.match(/^kubectl patch deployment server -n default .*topologySpreadConstraints/);
     expect(fix.at(-1)).to.match(/^# Helm owns it: set it in the values/);
@@ -254,10 +245,19 @@ describe('a change is tried before it is offered', () => {
   const oneZone = slicesIn(true, 'a', 'a');
   const twoZones = slicesIn(true, 'a', 'b');
   const wrong = { labelSelector: { matchLabels: { app: 'other' } } };
+  const shows = /^kubectl get pods -n default -l /;
   type Case = readonly [name: string, reason: string, fix: RegExp, version: string, ...objects: readonly object[]];
+  const spreading = (name: string, fix: RegExp, ...objects: readonly object[]): Case => [
+    name,
+    'PodsNotSpread',
+    fix,
+    '1.34',
+    web,
+    ...objects,
+  ];
   const cases: readonly Case[] = [
     // Constraints, and what keeps Pods from a zone.
-    ['a constraint, where every zone takes Pods', 'PodsNotSpread', spreads, '1.34', web, oneZone, workload(2)],
+    spreading('a constraint, where every zone takes Pods', spreads, oneZone, workload(2)),
     [
       'advice where old Pods would count in a roll-out',
       'PodsNotSpread',
@@ -273,117 +273,75 @@ describe('a change is tried before it is offered', () => {
       oneZone,
       workload(2),
     ],
-    [
-      'no constraint that a taint would leave pending',
-      'PodsNotSpread',
-      /^kubectl get pods -n default -l /,
-      '1.34',
-      web,
-      oneZone,
-      workload(2),
-      tainted,
-    ],
-    [
+    spreading('no constraint that a taint would leave pending', shows, oneZone, workload(2), tainted),
+    spreading(
       'no constraint where a nodeSelector takes Nodes of one zone',
-      'PodsNotSpread',
-      /^kubectl get pods -n default -l /,
-      '1.34',
-      web,
+      shows,
       oneZone,
       workload(2, { nodeSelector: { pool: 'a' } }),
-    ],
-    [
+    ),
+    spreading(
       'no constraint where a zone has no CPU left for a Pod',
-      'PodsNotSpread',
       /^# no Node of b has the CPU left that a Pod of Deployment server requests/,
-      '1.34',
-      web,
       oneZone,
       workload(2, CPU),
       busy,
-    ],
-    [
+    ),
+    spreading(
       'no constraint where a zone whose Nodes are not ready would hold Pods down',
-      'PodsNotSpread',
-      /^kubectl get pods/,
-      '1.34',
-      web,
+      shows,
       slicesIn(true, 'a', 'a', 'a', 'a'),
       workload(4),
       nodeIn('c', { status: { conditions: [{ type: 'Ready', status: 'False' }] } }),
-    ],
-    [
+    ),
+    spreading(
       'no constraint where volumes keep Pods in their zone',
-      'PodsNotSpread',
-      /^kubectl get pods -n default -l /,
-      '1.34',
-      web,
+      shows,
       oneZone,
       workload(2, {}, 'StatefulSet', { volumeClaimTemplates: [{}] }),
-    ],
-    [
+    ),
+    spreading(
       'a constraint to a StatefulSet without volumes, whose Pods go before others come',
-      'PodsNotSpread',
       /^kubectl patch statefulset server .*"DoNotSchedule"(?!.*matchLabelKeys)/,
-      '1.34',
-      web,
       oneZone,
       workload(2, {}, 'StatefulSet'),
-    ],
-    [
+    ),
+    spreading(
       'nothing where a new template replaces no Pod',
-      'PodsNotSpread',
-      /^kubectl get pods/,
-      '1.34',
-      web,
+      shows,
       oneZone,
       workload(2, {}, 'StatefulSet', { updateStrategy: { type: 'OnDelete' } }),
-    ],
-    ['nothing where some Pod is not ready', 'PodsNotSpread', /^kubectl get pods/, '1.34', web, oneZone, workload(3)],
-    [
+    ),
+    spreading('nothing where some Pod is not ready', shows, oneZone, workload(3)),
+    spreading(
       'labels of its own Pods to a constraint that selects none',
-      'PodsNotSpread',
       /"labelSelector":\{"\$patch":"replace","matchLabels":\{"app":"server"\}\}/,
-      '1.34',
-      web,
       oneZone,
       workload(2, constrained(wrong)),
-    ],
-    [
+    ),
+    spreading(
       'DoNotSchedule in place of a preference, and no other selector',
-      'PodsNotSpread',
       /^kubectl patch deployment server (?!.*labelSelector).*"DoNotSchedule"/,
-      '1.34',
-      web,
       oneZone,
       workload(2, constrained({ whenUnsatisfiable: 'ScheduleAnyway' })),
-    ],
-    [
+    ),
+    spreading(
       'new Pods where the constraint is right and Pods lie otherwise',
-      'PodsNotSpread',
       /^kubectl rollout restart deployment server -n default$/,
-      '1.34',
-      web,
       oneZone,
       workload(2, constrained({ matchLabelKeys: ['pod-template-hash'] })),
-    ],
+    ),
     // Replicas, and where the new ones go.
-    [
+    spreading(
       'replicas where a constraint makes them go to the empty zone',
-      'PodsNotSpread',
       scales,
-      '1.34',
-      web,
       twoZones,
       workload(2, constrained()),
       ...three,
-    ],
-    [
+    ),
+    spreading(
       'replicas where Pods keep apart and each zone has one Node',
-      'PodsNotSpread',
       scales,
-      '1.34',
-      web,
       twoZones,
       workload(2, {
         affinity: {
@@ -395,50 +353,38 @@ describe('a change is tried before it is offered', () => {
         },
       }),
       ...three,
-    ],
-    [
+    ),
+    spreading(
       'replicas and a constraint where nothing makes them go there',
-      'PodsNotSpread',
       scalesAndSpreads,
-      '1.34',
-      web,
       twoZones,
       workload(2),
       ...three,
-    ],
-    [
+    ),
+    spreading(
       'advice where nothing makes them go there and no constraint can',
-      'PodsNotSpread',
-      /^kubectl get pods -n default -l /,
-      '1.34',
-      web,
+      shows,
       twoZones,
       workload(2, {}, 'StatefulSet', { volumeClaimTemplates: [{}] }),
       ...three,
-    ],
-    [
+    ),
+    spreading(
       'the least of an autoscaler, and its most where that is less',
-      'PodsNotSpread',
       /^kubectl patch hpa own -n default --type merge -p '\{"spec":\{"minReplicas":3,"maxReplicas":3\}\}'$/,
-      '1.34',
-      web,
       twoZones,
       workload(2, constrained()),
       ...three,
       scaler('HorizontalPodAutoscaler', 'own', { maxReplicas: 2 }),
-    ],
-    [
+    ),
+    spreading(
       'the least of a ScaledObject, not of the autoscaler that KEDA writes back',
-      'PodsNotSpread',
       /^kubectl patch scaledobject own -n default --type merge -p '\{"spec":\{"minReplicaCount":3\}\}'$/,
-      '1.34',
-      web,
       twoZones,
       workload(2, constrained()),
       ...three,
       scaler('HorizontalPodAutoscaler', 'keda-hpa-own', { maxReplicas: 9 }),
       scaler('ScaledObject', 'own', { maxReplicaCount: 9 }),
-    ],
+    ),
     [
       'no number of replicas that an autoscaler changes',
       'OverloadThreshold',
@@ -470,48 +416,36 @@ describe('a change is tried before it is offered', () => {
       workload(4, constrained(), 'StatefulSet'),
       ...three,
     ],
-    [
+    spreading(
       'no replicas that another Service of the same Pods would lose its hints by',
-      'PodsNotSpread',
-      /^kubectl get pods/,
-      '1.34',
-      web,
+      shows,
       twoZones,
       workload(2, constrained()),
       nodeIn('c', { status: { ...node({}).status, allocatable: { cpu: '100m' } } }),
       second,
       secondSlice,
-    ],
+    ),
     // firestoned/bindy#488
-    [
+    spreading(
       'no replicas and no revision where single Pods of two workloads share a constraint',
-      'PodsNotSpread',
-      /^kubectl get pods/,
-      '1.34',
-      web,
+      shows,
       oneZone,
       workload(1, constrained()),
       { ...workload(1, constrained()), metadata: meta('other') },
-    ],
-    [
+    ),
+    spreading(
       'replicas of a Rollout, not of its ReplicaSet',
-      'PodsNotSpread',
       /^kubectl scale rollout web -n default --replicas=3$/,
-      '1.34',
-      web,
       twoZones,
       {
         ...workload(2, constrained(), 'ReplicaSet'),
         metadata: { ...meta('web-5f7'), ownerReferences: [madeBy('argoproj.io/v1alpha1', 'Rollout')] },
       },
       ...three,
-    ],
-    [
+    ),
+    spreading(
       'replicas of a Deployment, and none of its ReplicaSet',
-      'PodsNotSpread',
       scales,
-      '1.34',
-      web,
       twoZones,
       workload(2, constrained()),
       {
@@ -519,19 +453,16 @@ describe('a change is tried before it is offered', () => {
         metadata: { ...meta('server-5f7'), ownerReferences: [{ ...madeBy('apps/v1', 'Deployment'), name: 'server' }] },
       },
       ...three,
-    ],
-    [
+    ),
+    spreading(
       'what an operator would revert as advice, below the field of its custom resource',
-      'PodsNotSpread',
       /^# Prometheus web owns it, .* there under spec\.topologySpreadConstraints\n# on the object it is \{"spec":\{"template"/,
-      '1.34',
-      web,
       oneZone,
       {
         ...workload(2, {}, 'StatefulSet'),
         metadata: { ...meta('server'), ownerReferences: [madeBy('monitoring.coreos.com/v1', 'Prometheus')] },
       },
-    ],
+    ),
     // Settings.
     [
       'no field by which one endpoint would carry too much, but says so',
@@ -554,11 +485,10 @@ describe('a change is tried before it is offered', () => {
       ...['x', 'y'].map((name) => ({ ...node({ zone: '' }), metadata: { name } })),
     ],
   ];
-  const clusterOf = (version: string, own: object, objects: readonly object[]) => {
-    const collector = createCollector();
-    for (const object of [...nodes, own, ...objects, kubeProxy(`v${version}.1`)]) collector.add(object);
-    return collector.snapshot(new Map(), { major: 1, minor: Number(version.slice(2)) });
-  };
+  const clusterOf = (version: string, own: object, objects: readonly object[]) => ({
+    ...snapshotOf(...nodes, own, ...objects, kubeProxy(`v${version}.1`)),
+    version: { major: 1, minor: Number(version.slice(2)) },
+  });
   for (const [name, reason, expected, version, own, ...objects] of cases) {
     it(`offers ${name}`, () => {
       const { causes } = explain(clusterOf(version, own as Service, objects), own as Service, { now: 0 });
@@ -569,10 +499,9 @@ describe('a change is tried before it is offered', () => {
 
   it('says where zones come from where no Node has one, and names none', () => {
     const zoneless = ['x', 'y'].map((name) => ({ ...node({ zone: '' }), metadata: { name } }));
-    const collector = createCollector();
     const own = service({ spec: { selector: LABELS, trafficDistribution: 'PreferSameZone' } });
-    for (const object of [...zoneless, own, slicesIn(false, '', ''), kubeProxy('v1.33.1')]) collector.add(object);
-    const { causes } = explain(collector.snapshot(new Map()), own, { now: 0 });
+    const snapshot = snapshotOf(...zoneless, own, slicesIn(false, '', ''), kubeProxy('v1.33.1'));
+    const { causes } = explain(snapshot, own, { now: 0 });
     const { fix = [] } = causes.find(({ reason }) => reason === 'EndpointWithoutZone') ?? {};
     expect(fix.join('\n')).to.match(/^# where no cloud-controller-manager does it .*\n# endpoints get the zone /);
   });
