@@ -267,7 +267,7 @@ const byWriter: By = ({ name, labels, managers, about }) => {
   const manager = labels['app.kubernetes.io/managed-by'] ?? '';
   const router = labels['ingresscontroller.operator.openshift.io/owning-ingresscontroller'];
   if (router !== undefined)
-    return `OpenShift's ingress operator writes it back: IngressController ${router} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy)`;
+    return `OpenShift's ingress operator writes it back: IngressController ${router} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy); from OpenShift 4.8 on it asks for zones (openshift/cluster-ingress-operator#577)`;
   // openshift/cluster-monitoring-operator#2035
   if (manager === 'cluster-monitoring-operator' && about === 'template')
     return `${manager} writes it back: ${name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())}.topologySpreadConstraints in config.yaml of ConfigMap openshift-monitoring/cluster-monitoring-config`;

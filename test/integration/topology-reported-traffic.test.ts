@@ -77,6 +77,11 @@ const nodeWith = (name: string, zone: string, labels: object) => ({
   status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
 });
 
+/** The Service with the address that it got. */
+const ASSIGNED = {
+  ...beside('v1', 'Service', { ...LOCAL, clusterIP: '10.0.0.80', ports: [{ name: 'http', port: 80 }] }),
+  status: { loadBalancer: { ingress: [{ ip: '10.8.0.9' }] } },
+};
 const EDGE = { name: 'edge' };
 const KONG = { template: { metadata: { labels: { app: 'kong' } }, spec: { containers: [{ image: 'kong:2.6' }] } } };
 const NGF = { namespace: 'ngf', name: 'params' };
@@ -690,6 +695,94 @@ const ROWS: readonly Row[] = [
     'ZoneFailsHealthCheck',
     /any Node that the load balancer of (?:Hetzner|Oracle) picks; no Node that may take it has one of its Pods/,
     /only node-1 and node-2 may take its traffic.*without the label `node\.kubernetes\.io\/exclude-from/,
+  ],
+  [
+    'https://github.com/kubernetes/cloud-provider-alibaba-cloud/pull/37',
+    {
+      version: '1.18.8',
+      annotations: { 'service.beta.kubernetes.io/alibaba-cloud-loadbalancer-address-type': 'internet' },
+      spec: { ...LOCAL, ...UNASKED },
+      endpoints: ['a'],
+      extra: [nodeWith('node-0', 'a', { 'node-role.kubernetes.io/master': '' })],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /no Node that may take it has one of its Pods, so it fails/,
+    /only node-1 and node-2 may take its traffic.*no master before Kubernetes 1\.21/,
+  ],
+  // Nothing but the provider of its Nodes shows Octavia.
+  [
+    'https://github.com/kubernetes/cloud-provider-openstack/issues/763',
+    {
+      spec: LOCAL,
+      endpoints: ['a:a', 'b:b'],
+      extra: [{ ...nodeWith('node-2', 'c', {}), spec: { providerID: 'openstack:///0b2d' } }],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /enters through any Node that Octavia picks; Nodes without one of its Pods drop it/,
+    /from release 1\.24 of its controller on .* or set `externalTrafficPolicy: Cluster`/,
+  ],
+  [
+    'https://github.com/scaleway/scaleway-cloud-controller-manager/issues/83',
+    {
+      nodes: ['fr-par-2', 'fr-par-2'],
+      annotations: { 'service.beta.kubernetes.io/scw-loadbalancer-force-internal-ip': 'true' },
+      spec: { type: 'LoadBalancer' },
+      endpoints: ['fr-par-2'],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of Scaleway picks/,
+    /anew with the annotation `service\.beta\.kubernetes\.io\/scw-loadbalancer-zone: fr-par-2`/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/39023',
+    {
+      plane: cilium('1.17.2'),
+      extra: [ASSIGNED, beside('cilium.io/v2alpha1', 'CiliumLoadBalancerIPPool', {})],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /enters through no Node that is seen; nothing among these objects announces its address/,
+    /which CiliumLoadBalancerIPPools only give\. → Create a CiliumL2AnnouncementPolicy or a CiliumBGPClusterConfig/,
+  ],
+  [
+    'https://github.com/metallb/metallb/issues/1561',
+    { extra: [ASSIGNED, advertisement('IPAddressPool', {})] },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /nothing among these objects announces its address/,
+    /which IPAddressPools only give\. → Create an L2Advertisement or a BGPAdvertisement/,
+  ],
+  [
+    'https://github.com/metallb/metallb/issues/1249',
+    {
+      spec: { ...LOCAL, ...UNASKED },
+      endpoints: ['a:a', 'a:a', 'b:b'],
+      extra: [
+        daemonSet('speaker', 'quay.io/metallb/speaker:v0.12.1'),
+        beside('v1', 'ConfigMap', {}, { name: 'config' }, { config: 'address-pools:\n- protocol: layer2\n' }),
+      ],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /through the one Node that announces its address \(MetalLB in layer 2 mode\), among Nodes with one/,
+    /only Pods of the Node that announces the address get its traffic/,
+  ],
+  [
+    'https://github.com/projectcalico/calico/issues/13341',
+    {
+      spec: { ...LOCAL, externalIPs: ['10.50.0.53'] },
+      endpoints: ['a:a', 'b:b'],
+      extra: [
+        beside('crd.projectcalico.org/v1', 'BGPConfiguration', { serviceExternalIPs: [{ cidr: '10.50.0.53/32' }] }),
+      ],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /enters through Nodes that routers pick \(BGP of Calico\), among Nodes with one of its Pods/,
+    /a route reflector passes on nothing of serviceExternalIPs/,
   ],
   [
     'https://github.com/oracle/oci-cloud-controller-manager/issues/145',

@@ -64,10 +64,10 @@ const ROUTERS: readonly RouteKind[] = [
   ['karpenter.sh/v1', 'NodePool', 'cluster'],
   ['karpenter.k8s.aws/v1', 'EC2NodeClass', 'cluster'],
   ['eks.amazonaws.com/v1', 'NodeClass', 'cluster'],
-  ['metallb.io/v1beta1', 'L2Advertisement BGPAdvertisement', 'anywhere'],
+  ['metallb.io/v1beta1', 'IPAddressPool L2Advertisement BGPAdvertisement', 'anywhere'],
   ['metallb.io/v1beta2', 'BGPPeer', 'anywhere'],
-  ['cilium.io/v2alpha1', 'CiliumL2AnnouncementPolicy', 'cluster'],
-  ['cilium.io/v2', 'CiliumBGPClusterConfig', 'cluster'],
+  ['cilium.io/v2alpha1', 'CiliumL2AnnouncementPolicy CiliumBGPPeeringPolicy', 'cluster'],
+  ['cilium.io/v2', 'CiliumBGPClusterConfig CiliumLoadBalancerIPPool', 'cluster'],
 ];
 
 const eachAlone = (rows: readonly RouteKind[]) =>

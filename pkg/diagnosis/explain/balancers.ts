@@ -1,48 +1,15 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
+import type { Node } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isCrossZone, isInternalOnly } from '../bypasses/settings.ts';
 import { listIn, textIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
-import { POOLS, RANGES } from '../project/routers.ts';
+import { EXTERNAL, POOLS, RANGES } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
+import type { Kind } from './balancer.ts';
 import type { Facts } from './facts.ts';
-
-/** What a load balancer does with traffic from outside. */
-export interface Kind {
-  readonly enters: string;
-  readonly remedy: string;
-  /** What the remedy sets of the Service; empty: nothing. Default: externalTrafficPolicy. */
-  readonly sets?: '/metadata/annotations' | '';
-  /** Under the policy Local: an address is announced by one Node with a Pod, or by all of these, and nothing asks for their health. */
-  readonly announced?: 'one' | 'all';
-  /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod; what to do. */
-  readonly blind?: string;
-  /** What these do with it. Default: they drop it. */
-  readonly bare?: string;
-  /** In these versions of the data plane; default: all. */
-  readonly blindIn?: RegExp;
-  /** Under the policy Local: what to do, also for a zone without Pods. Default: the load balancer leaves its Nodes out. */
-  readonly reach?: string;
-  /** Under the policy Local: what has it share traffic alike among Pods. */
-  readonly evenly?: string;
-  /** Under the policy Local: each zone gets the same share; what to do where their Pods are not as many. */
-  readonly zonal?: string;
-  /** Name of its DaemonSet, which has to run where traffic is to enter. */
-  readonly daemonSet?: RegExp;
-  /** It leaves out Nodes that no load balancer is to use, though it announces; and what has it use them. */
-  readonly leavesOut?: string;
-  /** Under the policy Local: in these versions it announces nothing whose traffic the Envoy of Cilium takes, which no Node of the endpoint shows. */
-  readonly silentIn?: RegExp;
-  /** Under the policy Local: with these kubelets it passes on what enters to Pods of any Node. */
-  readonly passesIn?: RegExp;
-  /** An annotation or the class of the Service, else a label or name that the provider's Nodes have; and the namespace of its Pods. */
-  readonly shown?: RegExp;
-  readonly namespace?: string;
-  /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */
-  readonly modes?: Readonly<Record<string, Kind>>;
-}
 
 const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
@@ -57,17 +24,19 @@ export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // ku
 const BY_SELECTORS =
   'announce where `nodeSelectors` of an L2Advertisement for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
+const OPENELB_ANY = `OpenELB was seen to announce from Nodes without a Pod (openelb/openelb#323, open). ${ANYWHERE}`;
 const ELECTION = 'svc_election';
 const ANY_OF_SET = 'of its DaemonSet may announce (it prefers none: kube-vip/kube-vip#814, open)';
 const NO_AFFINITY = `PureLB announces addresses of local pools from Nodes without a Pod (purelb/purelb#67): set its annotation \`purelb.io/node-affinity: service-endpoints\` (from 0.17). ${ANYWHERE}`;
-const NO_ELECTION = `Without ${ELECTION} in its environment kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
+const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
 // metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
 const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set \`ipvs.strictARP: true\` in the ConfigMap of kube-proxy.`;
 
 /** By its health checks under the policy Local. */
-const anyNode = (shown: RegExp, who: string, more = '') => ({
+const anyNode = (shown: RegExp, who: string, more = '', stands?: string) => ({
   shown,
+  ...defined({ stands }),
   enters: `through any Node that ${who} picks`,
   remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
 });
@@ -113,6 +82,7 @@ const CILIUM_BGP: Kind = {
 };
 
 const BY_POLICY = { CiliumL2AnnouncementPolicy: CILIUM_L2, CiliumBGPClusterConfig: CILIUM_BGP };
+const OF_CILIUM = ['CiliumLoadBalancerIPPool', 'a CiliumL2AnnouncementPolicy or a CiliumBGPClusterConfig'] as const;
 
 export const NODE_PORT: Kind = {
   enters: 'through the Node whose port the client picks',
@@ -145,6 +115,7 @@ const FAMILIES: readonly Kind[] = [
     // metallb/metallb speaker/layer2_controller.go, bgp_controller.go
     shown: /^metallb\.(?:universe\.tf|io)\//,
     namespace: 'metallb-system',
+    pool: ['IPAddressPool', 'an L2Advertisement or a BGPAdvertisement'],
     daemonSet: /^(?:.*metallb-)?speaker$/,
     // From 0.14 on: metallb/metallb#2274
     leavesOut: ' MetalLB announces from them all the same with `speaker.ignoreExcludeLB: true` of its chart.',
@@ -160,7 +131,7 @@ const FAMILIES: readonly Kind[] = [
     // openelb/openelb pkg/constant/constants.go
     shown: /openelb\.kubesphere\.io\//,
     namespace: 'openelb-system',
-    ...eitherWay('OpenELB', 'layer 2', [`${OPENELB}=layer2`, `${OPENELB}=bgp`]),
+    ...eitherWay('OpenELB', 'layer 2', [`${OPENELB}=layer2`, `${OPENELB}=bgp`], undefined, { blind: OPENELB_ANY }),
   },
   // antrea-io/antrea docs/service-loadbalancer.md, pkg/agent/controller/serviceexternalip
   { shown: /^service\.antrea\.io\//, ...oneNode('Antrea', 'that an ExternalIPPool for each selects may announce') },
@@ -178,11 +149,11 @@ const FAMILIES: readonly Kind[] = [
   },
   {
     ...anyNode(
-      /^loadbalancer\.openstack\.org\//,
+      /^loadbalancer\.openstack\.org\/|^openstack:/,
       'Octavia',
       `${selects('loadbalancer.openstack.org/node-selector')} \`loadbalancer.openstack.org/availability-zone\` puts it there as well.`,
     ),
-    blind: `Octavia leaves such Nodes out with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
+    blind: `Octavia leaves such Nodes out, from release 1.24 of its controller on (kubernetes/cloud-provider-openstack#763), with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
   },
   {
     // All of a Service have it off where nothing says otherwise: kubernetes/cloud-provider-aws aws.go, AWS Load Balancer Controller
@@ -199,7 +170,7 @@ const FAMILIES: readonly Kind[] = [
       'cross-zone': {
         sets: '/metadata/annotations',
         enters: 'through targets in any zone, if the cross-zone load balancing that an annotation asks for is on',
-        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer.`,
+        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation. Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: older in-tree controllers read the annotation only when a Service changes (kubernetes/kubernetes#82595); take it off, and set it again.`,
         // pingcap/tidb-operator#2368
         reach:
           'Run a Pod in every zone of the load balancer. Where `aws elbv2 describe-load-balancer-attributes` has its cross-zone load balancing off all the same (kubernetes/kubernetes#82595), switch it on there: until then clients of its address in that zone fail.',
@@ -223,12 +194,12 @@ const FAMILIES: readonly Kind[] = [
     },
   },
   anyNode(
-    /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\/|^aks-\S+-vmss\w{6}$/,
+    /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\/|^aks-\S+-vmss\w{6}$|^azure:/,
     'the load balancer of Azure',
   ),
   // hcloud-cloud-controller-manager#247
   anyNode(
-    /^load-balancer\.hetzner\.cloud\/|^(?:instance|csi)\.hetzner\.cloud\//,
+    /^load-balancer\.hetzner\.cloud\/|^(?:instance|csi)\.hetzner\.cloud\/|^hcloud:/,
     'the load balancer of Hetzner',
     selects('load-balancer.hetzner.cloud/node-selector'),
   ),
@@ -238,15 +209,16 @@ const FAMILIES: readonly Kind[] = [
     'the load balancer of Oracle',
     selects('oci.oraclecloud.com/node-label-selector'),
   ),
-  // scaleway-cloud-controller-manager#62
+  // scaleway-cloud-controller-manager#62, #83
   anyNode(
-    /^service\.beta\.kubernetes\.io\/scw-loadbalancer-|^k8s\.scaleway\.com\//,
+    /^service\.beta\.kubernetes\.io\/scw-loadbalancer-|^k8s\.scaleway\.com\/|^scaleway:/,
     'the load balancer of Scaleway',
     ' It stands in the zone that `service.beta.kubernetes.io/scw-loadbalancer-zone` names.',
+    'service.beta.kubernetes.io/scw-loadbalancer-zone',
   ),
   // digitalocean-cloud-controller-manager#222
   anyNode(
-    /^service\.beta\.kubernetes\.io\/(?:do|linode|alibaba-cloud)-load-?balancer-|^doks\.digitalocean\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\//,
+    /^service\.beta\.kubernetes\.io\/(?:do|linode|alibaba-cloud)-load-?balancer-|^doks\.digitalocean\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\/|^(?:digitalocean|linode):/,
     'the load balancer of the cloud',
   ),
   {
@@ -262,7 +234,7 @@ const FAMILIES: readonly Kind[] = [
   // cilium/cilium Documentation/network/lb-ipam.rst names both classes.
   { shown: /^io\.cilium\/l2-announcer$/, ...CILIUM_L2 },
   { shown: /^io\.cilium\/bgp-control-plane$/, ...CILIUM_BGP },
-  { ...eitherWay('Cilium', 'layer 2'), modes: BY_POLICY },
+  { ...eitherWay('Cilium', 'layer 2'), modes: BY_POLICY, pool: OF_CILIUM },
 ];
 
 /** By an annotation of this name. */
@@ -281,22 +253,43 @@ const CALICO = 'BGPConfiguration';
 const OVER_CALICO: Kind = {
   ...overBgp('BGP of Calico'),
   remedy: `${overBgp('', 'the label `node.kubernetes.io/exclude-from-external-load-balancers`').remedy} Calico announces the whole range from each Node, and under \`Local\` the address as well.`,
+  reach: `${overBgp('').reach} Without a Pod of its own a route reflector passes on nothing of serviceExternalIPs before projectcalico/calico#13413 (2026).`,
   leavesOut: '',
 };
 
 /** The pool that MetalLB took the address from. */
 const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
 
+const addressesOf = (service: Facts['service']): readonly string[] =>
+  listIn(service, 'status.loadBalancer.ingress').flatMap((own) => textIn(own, 'ip') || []);
+
+/** Up to 1.20 no load balancer of a cloud uses them (gate LegacyNodeRoleBehavior), but those of OpenShift: kubernetes/cloud-provider-alibaba-cloud#37 */
+export const mastersOf = ({ nodes, version, index: { bypasses } }: Facts): readonly Node[] =>
+  atLeast(version, 21) || bypasses.labels.some((label) => label.startsWith('node.openshift.io/'))
+    ? []
+    : nodes.filter(({ metadata }) => metadata?.labels?.['node-role.kubernetes.io/master'] !== undefined);
+
 /** What announces addresses of the Service: of every pool, where it or the Service names none. */
 export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
   const [, pool = ''] = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => POOL.test(key)) ?? [];
-  const addresses = listIn(service, 'status.loadBalancer.ingress').map((own) => keyOfAddress(textIn(own, 'ip')));
-  return itemsOf(snapshot.routers).filter(({ kind, settings: { [POOLS]: pools = '', [RANGES]: ranges = '' } }) => {
-    const keys = ranges.split(',').flatMap((range) => keyOfRange(range) ?? []);
-    if (kind === CALICO) return addresses.some((own) => keys.some((key) => own.startsWith(key)));
-    const isKnown = FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind));
+  const { type, externalIPs = [] } = service.spec ?? {};
+  return itemsOf(snapshot.routers).filter(({ kind, settings }) => {
+    const { [POOLS]: pools = '', [RANGES]: ranges = '', [EXTERNAL]: externals = '' } = settings;
+    const isIn = (text: string, own: readonly string[]): boolean => {
+      const keys = text.split(',').flatMap((range) => keyOfRange(range) ?? []);
+      return own.some((address) => keys.some((key) => keyOfAddress(address).startsWith(key)));
+    };
+    if (kind === CALICO) return isIn(ranges, addressesOf(service)) || isIn(externals, externalIPs as string[]);
+    const isKnown = type === 'LoadBalancer' && FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind));
     return isKnown && (pool === '' || pools === '' || pools.split(',').includes(pool));
   });
+};
+
+/** metallb/metallb#1561, cilium/cilium#39023: pools only give addresses. */
+const quiet = ({ pool: [pool, announcing] = ['', ''] }: Kind): Kind => {
+  const why = `nothing among these objects announces its address, which ${pool}s only give`;
+  const remedy = `Create ${announcing}. Nothing to do where routers have a route of their own to it.`;
+  return { enters: 'through no Node that is seen', remedy: '', unannounced: { why, remedy } };
 };
 
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
@@ -315,8 +308,11 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
     ...(isCrossZone(service) ? ['cross-zone'] : []),
     ...(isInternalOnly(service) && isClose && atLeast(version, 33) ? ['affinity'] : []),
   ]);
-  const isThere = ({ shown, namespace, daemonSet, modes = {} }: Kind): boolean =>
-    [...labels, ...nodes.map(nameOf)].some((key) => shown?.test(key)) ||
+  const clouds = nodes.map(({ spec }) => spec?.providerID ?? '');
+  const hasPool = (pool: Kind['pool']): boolean => itemsOf(snapshot.routers).some(({ kind }) => kind === pool?.[0]);
+  const isThere = ({ shown, namespace, daemonSet, pool, modes = {} }: Kind): boolean =>
+    [...labels, ...clouds, ...nodes.map(nameOf)].some((key) => shown?.test(key)) ||
+    hasPool(pool) ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
     index.bypasses.pods.has(namespace ?? '') ||
     Object.keys(modes).some((sign) => signs.has(sign));
@@ -325,6 +321,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   if (named === undefined && byClass !== '')
     return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
+  if (announcers.length === 0 && hasPool(family.pool) && addressesOf(service).length > 0) return quiet(family);
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
   const { blind, blindIn, silentIn, ...kind } = mode?.[1] ?? family;
@@ -335,7 +332,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const isLoose = ({ settings }: RouterObject) => settings['mode'] === 'ipvs' && settings['ipvs.strictARP'] !== 'true';
   const isOfKubeProxy = kind.announced === 'one' && routed?.router === 'kube-proxy';
   const isAnywhere = isOfKubeProxy && itemsOf(snapshot.routers).some(isLoose);
-  const [doubt] = [...(isAnywhere ? [LOOSE] : []), ...(isBlind ? [blind] : [])];
+  const doubt = [isAnywhere ? LOOSE : '', isBlind ? (blind ?? '') : ''].filter(Boolean).join(' ') || undefined;
   const silent = silentIn?.test(release) === true ? silentIn : undefined;
   return { ...kind, ...defined({ daemonSet, leavesOut, blind: doubt, silentIn: silent }) };
 };

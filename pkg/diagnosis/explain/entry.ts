@@ -9,7 +9,8 @@ import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf } from './balancers.ts';
+import type { Kind } from './balancer.ts';
+import { MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf, mastersOf } from './balancers.ts';
 import { type Facts, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
@@ -62,7 +63,7 @@ const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: b
 export const entryOf = (facts: Facts) => {
   const { service, nodes, endpoints, index, snapshot } = facts;
   const { type, externalIPs, externalTrafficPolicy: policy = 'Cluster' } = service.spec ?? {};
-  const announcers = type === 'LoadBalancer' ? announcersOf(facts) : [];
+  const announcers = announcersOf(facts);
   const ports = type === 'NodePort' ? nodePortEntries(service, index.bypasses) : [];
   const isBgp = announcers.length > 0 && announcers.every(({ kind }) => kind === 'BGPAdvertisement');
   // Of each kind that has a say some selector has to match: MetalLB has to have a peer there.
@@ -89,11 +90,12 @@ export const entryOf = (facts: Facts) => {
       (kind.announced === undefined || kind.leavesOut !== undefined) &&
       !index.bypasses.containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true');
     const marked = nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined);
-    const open = nodes.filter((node) => !marked.includes(node) && (runners.length === 0 || running.has(nameOf(node))));
+    const off = new Set([...marked, ...(heeds && !kind.announced && !kind.bare ? mastersOf(facts) : [])]);
+    const open = nodes.filter((node) => !off.has(node) && (runners.length === 0 || running.has(nameOf(node))));
     const takers = open.filter((node) => deciders.every((own) => own.some((each) => selectsNode(each, node))));
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
     const isLocal = policy === 'Local';
-    const isClosed = takers.length === 0 && nodes.length > 0;
+    const isClosed = kind.unannounced !== undefined || (takers.length === 0 && nodes.length > 0);
     // What is on a Node that was not seen may be on one of these.
     const isStranded = isLocal && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
     const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
@@ -102,9 +104,10 @@ export const entryOf = (facts: Facts) => {
     if (isBlind)
       local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
-    const failure = isLocal ? failureOf(facts, takers, kind.announced === undefined && !blind, kind) : undefined;
-    if (failure) local = `; ${failure.why}`;
     if (isClosed) local = '; no Node may take it, so it fails';
+    const asks = !kind.announced && !blind;
+    const failure = kind.unannounced ?? (isLocal ? failureOf(facts, takers, asks, kind) : undefined);
+    if (failure) local = `; ${failure.why}`;
     const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
@@ -117,10 +120,11 @@ export const entryOf = (facts: Facts) => {
   if (type === 'NodePort') return at(ports[0] ?? (exposureOf(service, PUBLISHED) ? PUBLISHED : NODE_PORT));
   if (type === 'LoadBalancer') return around.has('aws-ip-targets') ? undefined : at(kindOf(facts, announcers));
   if (exposureOf(service) !== undefined) return at(TAILNET);
+  if (announcers.length > 0) return at(kindOf(facts, announcers));
   return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
 };
 
-const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
+const LET_REMEDY = `Let Nodes with its Pods take it (no master before Kubernetes 1.21, without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
 const STRANDED_REMEDY = `${LET_REMEDY} Or run its Pods on Nodes that may take it, or set \`externalTrafficPolicy: Cluster\`.`;
 // siderolabs/talos#9960
 const MARKED_REMEDY =
@@ -232,6 +236,12 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { service, name, endpoints, nodes, clientZones, index } = facts;
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
+  const [zone = '', other] = clientZones;
+  if (entry?.stands && other === undefined && service.metadata?.annotations?.[entry.stands] === undefined) {
+    const evidence = `All ready worker Nodes are in ${zone}, and nothing here names the zone in which the load balancer of Service ${name} stands: from another one all that enters crosses.`;
+    const remedy = `Make its load balancer anew with the annotation \`${entry.stands}: ${zone}\`.`;
+    return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
+  }
   if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
   if (entry.policy !== 'Local' && entry.isStranded) return [];
   // Of a gateway, or where no client inside is seen, what enters comes first.

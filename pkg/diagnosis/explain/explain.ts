@@ -15,7 +15,7 @@ import { factsOf, isAnsweredOnNodes, isFailing, isAbroad, isVain, meanInZoneShar
 import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
-import { behindCauses, givenCauses } from './given.ts';
+import { behindCauses, givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
@@ -151,7 +151,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isChosen = chosenBy(facts) !== '';
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
   const isVainRequest = request?.reason === 'NotRequested';
-  const isPointless = !wanted && (isSingle || isVainRequest || (isAlone && isChosen));
+  const isPointless = !wanted && (isSingle || inOnePlace(nodes) || isVainRequest || (isAlone && isChosen));
   // What is asked for counts once there are more.
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
   const isLater = isVainRequest && !isChosen && !isStore(facts);
@@ -183,10 +183,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(isRouted && !isPointless && !isEdge ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
     ...waitingCauses(facts),
-    ...(isSingle ? [cause('prerequisite', 'SingleZone', `${single} in ${listed(clientZones)}.`, help)] : []),
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
     ...outside,
+    ...(isSingle ? [cause('prerequisite', 'SingleZone', `${single} in ${listed(clientZones)}.`, help)] : []),
     ...(wanted ? [...sticky, ...balance] : []),
     ...prerequisiteCauses(facts, wanted),
     ...entry,

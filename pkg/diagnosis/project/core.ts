@@ -33,10 +33,12 @@ export const nodeOf = (object: Fields, metadata: Metadata): Node => {
   const { spec: { unschedulable = false, taints = [] } = {}, status = {} } = readNode(object);
   const { conditions: all, ...facts } = status;
   const conditions = all?.filter(({ type }) => type === 'Ready') as Condition[] | undefined;
+  const [providerID] = /^\w+:/.exec(textIn(object, 'spec.providerID')) ?? [];
+  const isOff = unschedulable || taints.length > 0;
   return {
     metadata,
-    // Only where Pods are kept away.
-    ...(unschedulable || taints.length > 0 ? { spec: { unschedulable, taints } } : {}),
+    // Only where Pods are kept away, or of a cloud.
+    ...((isOff || providerID) && { spec: defined({ providerID, ...(isOff && { unschedulable, taints }) }) }),
     status: { ...facts, ...defined({ conditions }) },
   };
 };

@@ -97,14 +97,15 @@ const scheduledOf = (object: Fields): number | undefined => {
   return seen && scheduled(object, 'updated') === desired ? desired : undefined;
 };
 
-/** Of what MetalLB announces, and of what Calico does. */
+/** Of what MetalLB announces, and of what Calico does: addresses of load balancers, and externalIPs. */
 export const POOLS = 'spec.ipAddressPools';
 export const RANGES = 'spec.serviceLoadBalancerIPs';
+export const EXTERNAL = 'spec.serviceExternalIPs';
 
 /** Plain values, and lists of names, at any depth by dotted path. */
 const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] => {
   if (isFields(value)) return Object.entries(value).flatMap(([key, inner]) => scalarsIn(inner, `${path}.${key}`));
-  if ((path === POOLS || path === RANGES) && Array.isArray(value))
+  if ([POOLS, RANGES, EXTERNAL].includes(path) && Array.isArray(value))
     return [[path, value.map((own) => (isFields(own) ? textIn(own, 'cidr') : String(own))).join(',')]];
   return ['string', 'boolean', 'number'].includes(typeof value) ? [[path, String(value)]] : [];
 };
@@ -169,6 +170,10 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
       return { ...own, containers, settings: defined({ 'enable-lb': flagValue(args, 'enable-lb') }) };
     }
     case 'ConfigMap': {
+      // As MetalLB before 0.13 has it (metallb/metallb#1249).
+      const [, pools = ''] = textIn(object, 'data.config').split('address-pools:');
+      const [layer2, bgp] = [pools.includes('protocol: layer2'), pools.includes('protocol: bgp')];
+      if (layer2 !== bgp) return { ...own, kind: layer2 ? 'L2Advertisement' : 'BGPAdvertisement' };
       const settings = configIn(object, name);
       return settings === undefined ? undefined : { ...own, settings };
     }
@@ -190,7 +195,9 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
     default: {
       const selectors = [...listIn(object, 'spec.nodeSelectors'), fieldsIn(object, 'spec.nodeSelector')];
       const nodes = selectors.filter((each) => Object.keys(each).length > 0).map(selectorOf);
-      return { ...own, nodes, settings: Object.fromEntries(scalarsIn(fieldsIn(object, 'spec'), 'spec')) };
+      const settings = Object.fromEntries(scalarsIn(fieldsIn(object, 'spec'), 'spec'));
+      // Its name before Cilium 1.16.
+      return { ...own, kind: kind.replace('BGPPeeringPolicy', 'BGPClusterConfig'), nodes, settings };
     }
   }
 };
