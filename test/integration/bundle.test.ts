@@ -122,19 +122,13 @@ describe('the bundle', function () {
   describe('its launcher', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     const answers = [
-      { name: 'help', args: ['--help'], code: 0, stdout: /^Usage: COMMAND/, stderr: /^$/ },
-      { name: 'its version', args: ['--version'], code: 0, stdout: new RegExp(`^${version}\n$`), stderr: /^$/ },
-      { name: 'a missing command', args: [], code: 2, stdout: /^$/, stderr: /^error: no command named\n\nUsage/ },
-      { name: 'an unknown command', args: ['nope'], code: 2, stdout: /^$/, stderr: /^error: unknown command "nope"/ },
-      {
-        name: 'a name of every object',
-        args: ['toString'],
-        code: 2,
-        stdout: /^$/,
-        stderr: /unknown command "toString"/,
-      },
-    ];
-    for (const { name, args, code, stdout, stderr } of answers) {
+      ['help', ['--help'], 0, /^Usage: COMMAND/, /^$/],
+      ['its version', ['--version'], 0, new RegExp(`^${version}\n$`), /^$/],
+      ['a missing command', [], 2, /^$/, /^error: no command named\n\nUsage/],
+      ['an unknown command', ['nope'], 2, /^$/, /^error: unknown command "nope"/],
+      ['a name of every object', ['toString'], 2, /^$/, /unknown command "toString"/],
+    ] as const;
+    for (const [name, args, code, stdout, stderr] of answers) {
       it(`answers ${name}`, async () => {
         const ended = await start(args).ended;
         expect(ended).to.include({ code });

@@ -34,51 +34,23 @@ describe('the catalogue', () => {
 });
 
 describe('selectService', () => {
-  const cases: { name: string; service: string; managed?: string; scope: Scope | undefined; expected: string }[] = [
-    { name: 'a row', service: 'vpa-webhook', scope: 'shoot', expected: 'catalogue' },
-    { name: 'the same name in the garden is none', service: 'vpa-webhook', scope: 'garden', expected: 'none' },
-    {
-      name: 'the same name in an extension namespace is none',
-      service: 'vpa-webhook',
-      scope: undefined,
-      expected: 'none',
-    },
-    { name: 'any other', service: 'prometheus', scope: 'shoot', expected: 'none' },
-    {
-      name: 'one that an extension labelled, in its own namespace',
-      service: 'webhook',
-      managed: 'true',
-      scope: undefined,
-      expected: 'labelled',
-    },
-    {
-      name: 'one that an extension labelled, in a control plane',
-      service: 'csi-snapshot-validation',
-      managed: 'true',
-      scope: 'shoot',
-      expected: 'labelled',
-    },
-    { name: 'a row, labelled as well', service: 'vpa-webhook', managed: 'true', scope: 'shoot', expected: 'catalogue' },
-    { name: 'a row, excluded', service: 'vpa-webhook', managed: 'false', scope: 'shoot', expected: 'excluded' },
-    { name: 'any other, excluded', service: 'webhook', managed: 'false', scope: undefined, expected: 'excluded' },
-    { name: 'a label with another value', service: 'webhook', managed: 'yes', scope: undefined, expected: 'none' },
-    { name: 'the client Service of an Etcd', service: 'etcd-main-client', scope: 'shoot', expected: 'writtenByDruid' },
-    {
-      name: 'the client Service of an Etcd, labelled',
-      service: 'etcd-main-client',
-      managed: 'true',
-      scope: 'shoot',
-      expected: 'writtenByDruid',
-    },
-    {
-      name: 'the client Service of an Etcd, excluded',
-      service: 'etcd-main-client',
-      managed: 'false',
-      scope: 'shoot',
-      expected: 'writtenByDruid',
-    },
+  type Case = readonly [name: string, service: string, scope: Scope | undefined, expected: string, managed?: string];
+  const cases: readonly Case[] = [
+    ['a row', 'vpa-webhook', 'shoot', 'catalogue'],
+    ['the same name in the garden is none', 'vpa-webhook', 'garden', 'none'],
+    ['the same name in an extension namespace is none', 'vpa-webhook', undefined, 'none'],
+    ['any other', 'prometheus', 'shoot', 'none'],
+    ['one that an extension labelled, in its own namespace', 'webhook', undefined, 'labelled', 'true'],
+    ['one that an extension labelled, in a control plane', 'csi-snapshot-validation', 'shoot', 'labelled', 'true'],
+    ['a row, labelled as well', 'vpa-webhook', 'shoot', 'catalogue', 'true'],
+    ['a row, excluded', 'vpa-webhook', 'shoot', 'excluded', 'false'],
+    ['any other, excluded', 'webhook', undefined, 'excluded', 'false'],
+    ['a label with another value', 'webhook', undefined, 'none', 'yes'],
+    ['the client Service of an Etcd', 'etcd-main-client', 'shoot', 'writtenByDruid'],
+    ['the client Service of an Etcd, labelled', 'etcd-main-client', 'shoot', 'writtenByDruid', 'true'],
+    ['the client Service of an Etcd, excluded', 'etcd-main-client', 'shoot', 'writtenByDruid', 'false'],
   ];
-  for (const { name, service, managed, scope, expected } of cases) {
+  for (const [name, service, scope, expected, managed] of cases) {
     it(`${name}: ${expected}`, () => {
       const selection = selectService(object(service, managed), scope);
       expect(selection.kind).to.equal(expected);

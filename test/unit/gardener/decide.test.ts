@@ -29,16 +29,16 @@ const GARDEN_HA = "topology-aware routing can only be enabled when virtual clust
 const reasonOf = (decision: RoutingDecision): string => (decision.kind === 'enabled' ? 'enabled' : decision.reason);
 const seedViolation = [{ field: SEED_FIELD, detail: SEED_ZONES }];
 
-interface Expected {
-  name: string;
-  decision: RoutingDecision;
-  reason: string;
-  message?: string;
-  violations?: unknown;
-}
+type Expected = readonly [
+  name: string,
+  decision: RoutingDecision,
+  reason: string,
+  message?: string | undefined,
+  violations?: unknown,
+];
 
 const check = (cases: readonly Expected[]): void => {
-  for (const { name, decision, reason, message, violations } of cases) {
+  for (const [name, decision, reason, message, violations] of cases) {
     it(`${name}: ${reason}`, () => {
       expect(reasonOf(decision)).to.equal(reason);
       if (decision.kind === 'enabled') return;
@@ -51,118 +51,94 @@ const check = (cases: readonly Expected[]): void => {
 describe('decideShootRouting', () => {
   const being = (overrides: Partial<Shoot>): Shoot => ({ ...shoot(), ...overrides });
   check([
-    {
-      name: 'setting on, three zones, zone',
-      decision: decideShootRouting({ seed: seed(), shoot: shoot() }),
-      reason: 'enabled',
-    },
-    {
-      name: 'two zones are enough for the decision',
-      decision: decideShootRouting({ seed: seed({ zones: ['a', 'b'] }), shoot: shoot() }),
-      reason: 'enabled',
-    },
-    {
-      name: 'setting off',
-      decision: decideShootRouting({ seed: seed({ enabled: false }), shoot: shoot() }),
-      reason: 'SettingDisabled',
-      message: `Seed my-seed: ${SEED_FIELD} is not true`,
-    },
-    {
-      name: 'no settings',
-      decision: decideShootRouting({ seed: seed({ enabled: null }), shoot: shoot() }),
-      reason: 'SettingDisabled',
-    },
-    {
-      name: 'one zone',
-      decision: decideShootRouting({ seed: seed({ zones: ['eu-1a'] }), shoot: shoot() }),
-      reason: 'SingleZone',
-      message: 'Seed my-seed: spec.provider.zones lists only zone "eu-1a"; list at least two',
-      violations: seedViolation,
-    },
-    {
-      name: 'no zones',
-      decision: decideShootRouting({ seed: seed({ zones: [] }), shoot: shoot() }),
-      reason: 'SingleZone',
-      message: 'Seed my-seed: spec.provider.zones lists no zone; list at least two',
-      violations: seedViolation,
-    },
-    {
-      name: 'one zone three times',
-      decision: decideShootRouting({ seed: seed({ zones: ['eu-1a', 'eu-1a', 'eu-1a'] }), shoot: shoot() }),
-      reason: 'DuplicateZones',
-      message:
-        'Seed my-seed: spec.provider.zones lists only zone "eu-1a", more than once; list at least two different ones',
-      violations: seedViolation,
-    },
-    {
-      name: 'failure tolerance node',
-      decision: decideShootRouting({ seed: seed(), shoot: shoot({ failureTolerance: 'node' }) }),
-      reason: 'FailureToleranceNotZone',
-      message:
-        'Shoot garden-foo/bar: spec.controlPlane.highAvailability.failureTolerance.type is "node"; only "zone" spreads the control plane over zones',
-    },
-    {
-      name: 'no high availability',
-      decision: decideShootRouting({ seed: seed(), shoot: shoot({ failureTolerance: null }) }),
-      reason: 'FailureToleranceNotZone',
-      message:
-        'Shoot garden-foo/bar: spec.controlPlane.highAvailability.failureTolerance.type is not set; only "zone" spreads the control plane over zones',
-    },
-    {
-      name: 'a self-hosted shoot has no seed',
-      decision: decideShootRouting({
+    ['setting on, three zones, zone', decideShootRouting({ seed: seed(), shoot: shoot() }), 'enabled'],
+    [
+      'two zones are enough for the decision',
+      decideShootRouting({ seed: seed({ zones: ['a', 'b'] }), shoot: shoot() }),
+      'enabled',
+    ],
+    [
+      'setting off',
+      decideShootRouting({ seed: seed({ enabled: false }), shoot: shoot() }),
+      'SettingDisabled',
+      `Seed my-seed: ${SEED_FIELD} is not true`,
+    ],
+    ['no settings', decideShootRouting({ seed: seed({ enabled: null }), shoot: shoot() }), 'SettingDisabled'],
+    [
+      'one zone',
+      decideShootRouting({ seed: seed({ zones: ['eu-1a'] }), shoot: shoot() }),
+      'SingleZone',
+      'Seed my-seed: spec.provider.zones lists only zone "eu-1a"; list at least two',
+      seedViolation,
+    ],
+    [
+      'no zones',
+      decideShootRouting({ seed: seed({ zones: [] }), shoot: shoot() }),
+      'SingleZone',
+      'Seed my-seed: spec.provider.zones lists no zone; list at least two',
+      seedViolation,
+    ],
+    [
+      'one zone three times',
+      decideShootRouting({ seed: seed({ zones: ['eu-1a', 'eu-1a', 'eu-1a'] }), shoot: shoot() }),
+      'DuplicateZones',
+      'Seed my-seed: spec.provider.zones lists only zone "eu-1a", more than once; list at least two different ones',
+      seedViolation,
+    ],
+    [
+      'failure tolerance node',
+      decideShootRouting({ seed: seed(), shoot: shoot({ failureTolerance: 'node' }) }),
+      'FailureToleranceNotZone',
+      'Shoot garden-foo/bar: spec.controlPlane.highAvailability.failureTolerance.type is "node"; only "zone" spreads the control plane over zones',
+    ],
+    [
+      'no high availability',
+      decideShootRouting({ seed: seed(), shoot: shoot({ failureTolerance: null }) }),
+      'FailureToleranceNotZone',
+      'Shoot garden-foo/bar: spec.controlPlane.highAvailability.failureTolerance.type is not set; only "zone" spreads the control plane over zones',
+    ],
+    [
+      'a self-hosted shoot has no seed',
+      decideShootRouting({
         seed: undefined,
         shoot: shoot({ spec: { provider: { workers: [{ controlPlane: {} }] } } }),
       }),
-      reason: 'SelfHostedShoot',
-    },
-    { name: 'no Seed anywhere', decision: decideShootRouting({ seed: null, shoot: shoot() }), reason: 'SourceMissing' },
-    {
-      name: 'no Shoot in the Cluster',
-      decision: decideShootRouting({ seed: seed(), shoot: undefined }),
-      reason: 'SourceMissing',
-    },
-    {
-      name: 'a shoot being deleted',
-      decision: decideShootRouting({
+      'SelfHostedShoot',
+    ],
+    ['no Seed anywhere', decideShootRouting({ seed: null, shoot: shoot() }), 'SourceMissing'],
+    ['no Shoot in the Cluster', decideShootRouting({ seed: seed(), shoot: undefined }), 'SourceMissing'],
+    [
+      'a shoot being deleted',
+      decideShootRouting({
         seed: seed(),
         shoot: shoot({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }),
       }),
-      reason: 'ShootBeingDeleted',
-      message: 'Shoot garden-foo/bar is being deleted',
-    },
-    {
-      name: 'a shoot on its way to another seed',
-      decision: decideShootRouting({ seed: seed(), shoot: being({ status: { lastOperation: { type: 'Migrate' } } }) }),
-      reason: 'ShootMigrating',
-      message: 'Shoot garden-foo/bar is moving to another seed; nothing is changed here',
-    },
-    {
-      name: 'a shoot restored on its new seed',
-      decision: decideShootRouting({ seed: seed(), shoot: being({ status: { lastOperation: { type: 'Restore' } } }) }),
-      reason: 'enabled',
-    },
-    {
-      name: 'an empty Shoot',
-      decision: decideShootRouting({ seed: seed(), shoot: {} }),
-      reason: 'FailureToleranceNotZone',
-    },
-    { name: 'an empty Seed', decision: decideShootRouting({ seed: {}, shoot: shoot() }), reason: 'SettingDisabled' },
+      'ShootBeingDeleted',
+      'Shoot garden-foo/bar is being deleted',
+    ],
+    [
+      'a shoot on its way to another seed',
+      decideShootRouting({ seed: seed(), shoot: being({ status: { lastOperation: { type: 'Migrate' } } }) }),
+      'ShootMigrating',
+      'Shoot garden-foo/bar is moving to another seed; nothing is changed here',
+    ],
+    [
+      'a shoot restored on its new seed',
+      decideShootRouting({ seed: seed(), shoot: being({ status: { lastOperation: { type: 'Restore' } } }) }),
+      'enabled',
+    ],
+    ['an empty Shoot', decideShootRouting({ seed: seed(), shoot: {} }), 'FailureToleranceNotZone'],
+    ['an empty Seed', decideShootRouting({ seed: {}, shoot: shoot() }), 'SettingDisabled'],
   ]);
 });
 
 describe('decideSeedExtensionRouting: no shoot, no high availability', () => {
   check([
-    { name: 'on, several zones', decision: decideSeedExtensionRouting(seed()), reason: 'enabled' },
-    { name: 'off', decision: decideSeedExtensionRouting(seed({ enabled: false })), reason: 'SettingDisabled' },
-    {
-      name: '[a] and on',
-      decision: decideSeedExtensionRouting(seed({ zones: ['a'] })),
-      reason: 'SingleZone',
-      violations: seedViolation,
-    },
-    { name: '[a, b] and on', decision: decideSeedExtensionRouting(seed({ zones: ['a', 'b'] })), reason: 'enabled' },
-    { name: 'no Seed', decision: decideSeedExtensionRouting(undefined), reason: 'SourceMissing' },
+    ['on, several zones', decideSeedExtensionRouting(seed()), 'enabled'],
+    ['off', decideSeedExtensionRouting(seed({ enabled: false })), 'SettingDisabled'],
+    ['[a] and on', decideSeedExtensionRouting(seed({ zones: ['a'] })), 'SingleZone', undefined, seedViolation],
+    ['[a, b] and on', decideSeedExtensionRouting(seed({ zones: ['a', 'b'] })), 'enabled'],
+    ['no Seed', decideSeedExtensionRouting(undefined), 'SourceMissing'],
   ]);
 });
 
@@ -170,72 +146,69 @@ describe('decideGardenRouting', () => {
   const zoneError = { field: GARDEN_FIELD, detail: GARDEN_ZONES };
   const haError = { field: GARDEN_FIELD, detail: GARDEN_HA };
   check([
-    { name: '[a, b, c] and HA', decision: decideGardenRouting(garden()), reason: 'enabled' },
-    { name: '[a, b] and HA', decision: decideGardenRouting(garden({ zones: ['a', 'b'] })), reason: 'enabled' },
-    {
-      name: '[a] and HA',
-      decision: decideGardenRouting(garden({ zones: ['a'] })),
-      reason: 'SingleZone',
-      message: 'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a"; list at least two',
-      violations: [zoneError],
-    },
-    {
-      name: '[a, a] and HA, which Gardener lets pass',
-      decision: decideGardenRouting(garden({ zones: ['a', 'a'] })),
-      reason: 'DuplicateZones',
-      message:
-        'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a", more than once; list at least two different ones',
-      violations: [zoneError],
-    },
-    {
-      name: '[a, b, c] without controlPlane',
-      decision: decideGardenRouting(garden({ highAvailability: false })),
-      reason: 'NotHighlyAvailable',
-      message: 'Garden garden: spec.virtualCluster.controlPlane.highAvailability is not set',
-      violations: [haError],
-    },
-    {
-      name: '[a] without controlPlane: both errors together',
-      decision: decideGardenRouting(garden({ zones: ['a'], highAvailability: false })),
-      reason: 'SingleZone',
-      message:
-        'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a"; list at least two; spec.virtualCluster.controlPlane.highAvailability is not set',
-      violations: [zoneError, haError],
-    },
-    {
-      name: 'off: nothing else is complained about',
-      decision: decideGardenRouting(garden({ enabled: false, zones: ['a'], highAvailability: false })),
-      reason: 'SettingDisabled',
-      message: `Garden garden: ${GARDEN_FIELD} is not true`,
-    },
-    { name: 'no settings', decision: decideGardenRouting(garden({ enabled: null })), reason: 'SettingDisabled' },
-    { name: 'no Garden', decision: decideGardenRouting(undefined), reason: 'SourceMissing' },
-    { name: 'an empty Garden', decision: decideGardenRouting({}), reason: 'SettingDisabled' },
+    ['[a, b, c] and HA', decideGardenRouting(garden()), 'enabled'],
+    ['[a, b] and HA', decideGardenRouting(garden({ zones: ['a', 'b'] })), 'enabled'],
+    [
+      '[a] and HA',
+      decideGardenRouting(garden({ zones: ['a'] })),
+      'SingleZone',
+      'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a"; list at least two',
+      [zoneError],
+    ],
+    [
+      '[a, a] and HA, which Gardener lets pass',
+      decideGardenRouting(garden({ zones: ['a', 'a'] })),
+      'DuplicateZones',
+      'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a", more than once; list at least two different ones',
+      [zoneError],
+    ],
+    [
+      '[a, b, c] without controlPlane',
+      decideGardenRouting(garden({ highAvailability: false })),
+      'NotHighlyAvailable',
+      'Garden garden: spec.virtualCluster.controlPlane.highAvailability is not set',
+      [haError],
+    ],
+    [
+      '[a] without controlPlane: both errors together',
+      decideGardenRouting(garden({ zones: ['a'], highAvailability: false })),
+      'SingleZone',
+      'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a"; list at least two; spec.virtualCluster.controlPlane.highAvailability is not set',
+      [zoneError, haError],
+    ],
+    [
+      'off: nothing else is complained about',
+      decideGardenRouting(garden({ enabled: false, zones: ['a'], highAvailability: false })),
+      'SettingDisabled',
+      `Garden garden: ${GARDEN_FIELD} is not true`,
+    ],
+    ['no settings', decideGardenRouting(garden({ enabled: null })), 'SettingDisabled'],
+    ['no Garden', decideGardenRouting(undefined), 'SourceMissing'],
+    ['an empty Garden', decideGardenRouting({}), 'SettingDisabled'],
   ]);
 });
 
 describe('decideClusterRouting', () => {
   check([
-    { name: 'many Nodes in two zones', decision: decideClusterRouting(['a', 'b', 'a', 'a']), reason: 'enabled' },
-    {
-      name: 'many Nodes in one zone',
-      decision: decideClusterRouting(['a', 'a', 'a']),
-      reason: 'SingleZone',
-      message: 'all Nodes with the label topology.kubernetes.io/zone are in zone "a"; there is no other zone',
-    },
-    {
-      name: 'no Node that is known',
-      decision: decideClusterRouting(undefined),
-      reason: 'SourceMissing',
-      message: 'no Node is known: there is none, or Nodes cannot be read',
-    },
-    {
-      name: 'no zones',
-      decision: decideClusterRouting(['']),
-      reason: 'SingleZone',
-      message:
-        'no Node has the label topology.kubernetes.io/zone; traffic can only be kept in a zone if Nodes are labelled with theirs',
-    },
+    ['many Nodes in two zones', decideClusterRouting(['a', 'b', 'a', 'a']), 'enabled'],
+    [
+      'many Nodes in one zone',
+      decideClusterRouting(['a', 'a', 'a']),
+      'SingleZone',
+      'all Nodes with the label topology.kubernetes.io/zone are in zone "a"; there is no other zone',
+    ],
+    [
+      'no Node that is known',
+      decideClusterRouting(undefined),
+      'SourceMissing',
+      'no Node is known: there is none, or Nodes cannot be read',
+    ],
+    [
+      'no zones',
+      decideClusterRouting(['']),
+      'SingleZone',
+      'no Node has the label topology.kubernetes.io/zone; traffic can only be kept in a zone if Nodes are labelled with theirs',
+    ],
   ]);
 });
 
@@ -260,49 +233,41 @@ describe('decideObjectRouting', () => {
   };
 
   check([
-    { name: 'a Service of the catalogue', decision: decide('vpa-webhook', enabled), reason: 'enabled' },
-    { name: 'what its namespace refuses is refused', decision: decide('vpa-webhook', off), reason: 'SettingDisabled' },
-    {
-      name: 'a labelled Service',
-      decision: decide('lakom', enabled, { labels: { [MANAGED]: 'true' } }),
-      reason: 'enabled',
-    },
-    {
-      name: 'a labelled Service, refused',
-      decision: decide('lakom', off, { labels: { [MANAGED]: 'true' } }),
-      reason: 'SettingDisabled',
-    },
-    {
-      name: 'an excluded Service',
-      decision: decide('vpa-webhook', enabled, { labels: { [MANAGED]: 'false' } }),
-      reason: 'Excluded',
-      message: `Service shoot--foo--bar/vpa-webhook is labelled ${MANAGED}: "false"`,
-    },
-    {
-      name: 'any other Service',
-      decision: decide('prometheus', enabled),
-      reason: 'NotInCatalogue',
-      message: `Service shoot--foo--bar/prometheus is not one that Gardener routes by zone, nor labelled ${MANAGED}: "true"`,
-    },
-    {
-      name: 'the client Service of an Etcd',
-      decision: decide('etcd-main-client', enabled),
-      reason: 'WrittenByDruid',
-      message: "Service shoot--foo--bar/etcd-main-client is etcd-druid's, which allows no other writer",
-    },
-    { name: 'kube-apiserver behind L4', decision: decide('kube-apiserver', enabled), reason: 'enabled' },
-    {
-      name: 'kube-apiserver behind L7',
-      decision: decide('kube-apiserver', enabled, { mtls: true }),
-      reason: 'LayerSevenLoadBalancing',
-      message: 'Service shoot--foo--bar/kube-apiserver is behind L7 load balancing: Service kube-apiserver-mtls exists',
-    },
-    {
-      name: 'kube-apiserver behind L7 with the setting off: the setting is the reason',
-      decision: decide('kube-apiserver', off, { mtls: true }),
-      reason: 'SettingDisabled',
-    },
-    { name: 'L7 does not concern others', decision: decide('vpa-webhook', enabled, { mtls: true }), reason: 'enabled' },
+    ['a Service of the catalogue', decide('vpa-webhook', enabled), 'enabled'],
+    ['what its namespace refuses is refused', decide('vpa-webhook', off), 'SettingDisabled'],
+    ['a labelled Service', decide('lakom', enabled, { labels: { [MANAGED]: 'true' } }), 'enabled'],
+    ['a labelled Service, refused', decide('lakom', off, { labels: { [MANAGED]: 'true' } }), 'SettingDisabled'],
+    [
+      'an excluded Service',
+      decide('vpa-webhook', enabled, { labels: { [MANAGED]: 'false' } }),
+      'Excluded',
+      `Service shoot--foo--bar/vpa-webhook is labelled ${MANAGED}: "false"`,
+    ],
+    [
+      'any other Service',
+      decide('prometheus', enabled),
+      'NotInCatalogue',
+      `Service shoot--foo--bar/prometheus is not one that Gardener routes by zone, nor labelled ${MANAGED}: "true"`,
+    ],
+    [
+      'the client Service of an Etcd',
+      decide('etcd-main-client', enabled),
+      'WrittenByDruid',
+      "Service shoot--foo--bar/etcd-main-client is etcd-druid's, which allows no other writer",
+    ],
+    ['kube-apiserver behind L4', decide('kube-apiserver', enabled), 'enabled'],
+    [
+      'kube-apiserver behind L7',
+      decide('kube-apiserver', enabled, { mtls: true }),
+      'LayerSevenLoadBalancing',
+      'Service shoot--foo--bar/kube-apiserver is behind L7 load balancing: Service kube-apiserver-mtls exists',
+    ],
+    [
+      'kube-apiserver behind L7 with the setting off: the setting is the reason',
+      decide('kube-apiserver', off, { mtls: true }),
+      'SettingDisabled',
+    ],
+    ['L7 does not concern others', decide('vpa-webhook', enabled, { mtls: true }), 'enabled'],
   ]);
 
   it('decides on an Etcd too', () => {

@@ -144,27 +144,17 @@ describe('pagesOf', () => {
       return { fetchPage, asked: () => asked };
     };
     const cases = [
-      { name: 'a token that repeats', pageOf: () => ({ token: 'x' }), asked: 2, message: 'same next page twice' },
-      {
-        name: 'tokens that go in a circle',
-        pageOf: (page: number) => ({ token: 'xyz'.charAt(page % 3) }),
-        asked: 4,
-        message: 'same next page twice',
-      },
-      {
-        name: 'more items than any cluster has',
-        pageOf: (page: number) => ({ token: `${page}`, items: 50_000 }),
-        asked: 11,
-        message: 'more than 500000 items',
-      },
-      {
-        name: 'a token as long as a book',
-        pageOf: () => ({ token: 'x'.repeat(4_097) }),
-        asked: 1,
-        message: 'a token that is too long',
-      },
-    ];
-    for (const { name, pageOf, asked, message } of cases) {
+      ['a token that repeats', () => ({ token: 'x' }), 2, 'same next page twice'],
+      ['tokens that go in a circle', (page: number) => ({ token: 'xyz'.charAt(page % 3) }), 4, 'same next page twice'],
+      [
+        'more items than any cluster has',
+        (page: number) => ({ token: `${page}`, items: 50_000 }),
+        11,
+        'more than 500000 items',
+      ],
+      ['a token as long as a book', () => ({ token: 'x'.repeat(4_097) }), 1, 'a token that is too long'],
+    ] as const;
+    for (const [name, pageOf, asked, message] of cases) {
       it(`ends at ${name}`, async () => {
         const server = endless(pageOf);
         const error = await rejection(collect(pagesOf(server.fetchPage, REQUEST, {})));

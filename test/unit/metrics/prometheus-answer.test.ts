@@ -45,27 +45,27 @@ describe("Prometheus' answer", () => {
   }
 
   const of = ', of "a"';
-  for (const { name, given, problem } of [
-    { name: 'NaN', given: sample('NaN'), problem: `NaN${of}` },
-    { name: 'infinity', given: sample('+Inf'), problem: `infinite${of}` },
-    { name: 'minus infinity', given: sample('-Inf'), problem: `infinite${of}` },
-    { name: 'a number beyond all', given: sample('1e999'), problem: `infinite${of}` },
-    { name: 'implausibly large', given: sample('1e308'), problem: `implausibly large${of}` },
-    { name: 'a negative number', given: sample('-0.1'), problem: `negative${of}` },
-    { name: 'no number', given: sample('many'), problem: `not a time and a number${of}` },
-    { name: 'hexadecimal', given: sample('0x10'), problem: `not a time and a number${of}` },
-    { name: 'an empty text', given: sample(''), problem: `not a time and a number${of}` },
-    { name: 'a number that is none in JSON', given: sample(1), problem: `not a time and a number${of}` },
-    { name: 'no time', given: { ...sample('1'), value: ['x', '1'] }, problem: `not a time and a number${of}` },
-    { name: 'no value', given: { metric: { pod: 'a' } }, problem: `not a time and a number${of}` },
-    {
-      name: 'a native histogram',
-      given: { metric: { pod: 'a' }, histogram: [T, { count: '1', sum: '1' }] },
-      problem: `a histogram, not a number${of}`,
-    },
-    { name: 'no labels', given: { value: [T, '1'] }, problem: 'no labels' },
-    { name: 'null', given: null, problem: 'no labels' },
-  ]) {
+  for (const [name, given, problem] of [
+    ['NaN', sample('NaN'), `NaN${of}`],
+    ['infinity', sample('+Inf'), `infinite${of}`],
+    ['minus infinity', sample('-Inf'), `infinite${of}`],
+    ['a number beyond all', sample('1e999'), `infinite${of}`],
+    ['implausibly large', sample('1e308'), `implausibly large${of}`],
+    ['a negative number', sample('-0.1'), `negative${of}`],
+    ['no number', sample('many'), `not a time and a number${of}`],
+    ['hexadecimal', sample('0x10'), `not a time and a number${of}`],
+    ['an empty text', sample(''), `not a time and a number${of}`],
+    ['a number that is none in JSON', sample(1), `not a time and a number${of}`],
+    ['no time', { ...sample('1'), value: ['x', '1'] }, `not a time and a number${of}`],
+    ['no value', { metric: { pod: 'a' } }, `not a time and a number${of}`],
+    [
+      'a native histogram',
+      { metric: { pod: 'a' }, histogram: [T, { count: '1', sum: '1' }] },
+      `a histogram, not a number${of}`,
+    ],
+    ['no labels', { value: [T, '1'] }, 'no labels'],
+    ['null', null, 'no labels'],
+  ] as const) {
     it(`leaves a sample out that is ${name}, and keeps the others`, () => {
       const { rows, problems } = read(answer([given, sample('2', { namespace: 'shop', pod: 'b' })]));
       expect(rows.map(({ pod }) => pod)).to.deep.equal(['b']);
@@ -73,50 +73,40 @@ describe("Prometheus' answer", () => {
     });
   }
 
-  for (const { name, more, problems } of [
-    { name: 'a warning', more: { warnings: ['store x is away'] }, problems: ['warning: "store x is away"'] },
-    { name: 'notes for people who write queries: not told', more: { infos: ['not a counter'] }, problems: [] },
-    { name: 'a partial answer', more: { isPartial: true }, problems: ['the answer is partial'] },
-    {
-      name: 'many warnings',
-      more: { warnings: ['1', '2', '3', '4', '5', '6', '7'] },
-      problems: [1, 2, 3, 4, 5].map((text) => `warning: "${text}"`).concat('2 further warnings'),
-    },
-    { name: 'warnings that are none', more: { warnings: 'x' }, problems: [] },
-  ]) {
+  for (const [name, more, problems] of [
+    ['a warning', { warnings: ['store x is away'] }, ['warning: "store x is away"']],
+    ['notes for people who write queries: not told', { infos: ['not a counter'] }, []],
+    ['a partial answer', { isPartial: true }, ['the answer is partial']],
+    [
+      'many warnings',
+      { warnings: ['1', '2', '3', '4', '5', '6', '7'] },
+      [1, 2, 3, 4, 5].map((text) => `warning: "${text}"`).concat('2 further warnings'),
+    ],
+    ['warnings that are none', { warnings: 'x' }, []],
+  ] as const) {
     it(`reports ${name}`, () => {
       expect(read(answer([], more)).problems).to.deep.equal(problems);
     });
   }
 
-  for (const { name, body, reason, message } of [
-    { name: 'a scalar', body: answer([T, '1'], {}, 'scalar'), reason: 'BadQuery', message: 'yields a scalar' },
-    { name: 'a range', body: answer([], {}, 'matrix'), reason: 'BadQuery', message: 'yields a matrix' },
-    { name: 'a text', body: answer([T, 'x'], {}, 'string'), reason: 'BadQuery', message: 'yields a string' },
-    { name: 'another type', body: answer([], {}, 'streams'), reason: 'BadAnswer', message: 'no vector' },
-    { name: 'a vector that is no list', body: answer({}), reason: 'BadAnswer', message: 'no vector' },
-    { name: 'no data', body: '{"status":"success"}', reason: 'BadAnswer', message: 'no status or no data' },
-    {
-      name: 'no status',
-      body: '{"data":{"resultType":"vector","result":[]}}',
-      reason: 'BadAnswer',
-      message: 'no status',
-    },
-    { name: 'HTML', body: '<html>secret</html>', reason: 'BadAnswer', message: '(19 characters) is no JSON object' },
-    {
-      name: 'half an answer',
-      body: answer([sample('1')]).slice(0, 40),
-      reason: 'BadAnswer',
-      message: 'is no JSON object',
-    },
-    { name: 'null', body: 'null', reason: 'BadAnswer', message: 'is no JSON object' },
-    {
-      name: 'an error with status 200',
-      body: '{"status":"error","errorType":"bad_data","error":"parse error"}',
-      reason: 'BadQuery',
-      message: 'bad_data: parse error',
-    },
-  ]) {
+  for (const [name, body, reason, message] of [
+    ['a scalar', answer([T, '1'], {}, 'scalar'), 'BadQuery', 'yields a scalar'],
+    ['a range', answer([], {}, 'matrix'), 'BadQuery', 'yields a matrix'],
+    ['a text', answer([T, 'x'], {}, 'string'), 'BadQuery', 'yields a string'],
+    ['another type', answer([], {}, 'streams'), 'BadAnswer', 'no vector'],
+    ['a vector that is no list', answer({}), 'BadAnswer', 'no vector'],
+    ['no data', '{"status":"success"}', 'BadAnswer', 'no status or no data'],
+    ['no status', '{"data":{"resultType":"vector","result":[]}}', 'BadAnswer', 'no status'],
+    ['HTML', '<html>secret</html>', 'BadAnswer', '(19 characters) is no JSON object'],
+    ['half an answer', answer([sample('1')]).slice(0, 40), 'BadAnswer', 'is no JSON object'],
+    ['null', 'null', 'BadAnswer', 'is no JSON object'],
+    [
+      'an error with status 200',
+      '{"status":"error","errorType":"bad_data","error":"parse error"}',
+      'BadQuery',
+      'bad_data: parse error',
+    ],
+  ] as const) {
     it(`refuses ${name}`, () => {
       expect(() => read(body))
         .to.throw(LoadError, message)
@@ -124,50 +114,38 @@ describe("Prometheus' answer", () => {
     });
   }
 
-  for (const { name, status, body, reason, message } of [
-    {
-      name: 'a query that is none',
-      status: 400,
-      body: '{"status":"error","errorType":"bad_data","error":"1:3: parse error: unexpected end"}',
-      reason: 'BadQuery',
-      message: 'status 400: bad_data: 1:3: parse error: unexpected end',
-    },
-    {
-      name: 'a query that fails',
-      status: 422,
-      body: '{"status":"error","errorType":"execution","error":"many-to-many"}',
-      reason: 'BadQuery',
-      message: 'status 422: execution: many-to-many',
-    },
-    {
-      name: 'a query that takes too long',
-      status: 503,
-      body: '{"status":"error","errorType":"timeout","error":"query timed out"}',
-      reason: 'Timeout',
-      message: 'status 503: timeout: query timed out',
-    },
-    {
-      name: 'a server that is busy',
-      status: 503,
-      body: 'Service Unavailable',
-      reason: 'Unreachable',
-      message: 'status 503',
-    },
-    { name: 'a gateway in between', status: 502, body: '<html>', reason: 'Unreachable', message: 'status 502' },
-    { name: 'a gateway that waited', status: 504, body: '', reason: 'Timeout', message: 'status 504' },
-    { name: 'too many requests', status: 429, body: '', reason: 'Unreachable', message: 'status 429' },
-    { name: 'no token', status: 401, body: 'Bearer t0 is wrong', reason: 'Forbidden', message: 'status 401' },
-    { name: 'no right', status: 403, body: '', reason: 'Forbidden', message: 'status 403' },
-    { name: 'no such path', status: 404, body: '404 page not found', reason: 'NotInstalled', message: 'status 404' },
-    { name: 'a teapot', status: 418, body: '', reason: 'BadAnswer', message: 'status 418' },
-    {
-      name: 'a redirect',
-      status: 302,
-      body: '',
-      reason: 'BadAnswer',
-      message: 'status 302: redirects are not followed, the url has to be the last one',
-    },
-  ]) {
+  for (const [name, status, body, reason, message] of [
+    [
+      'a query that is none',
+      400,
+      '{"status":"error","errorType":"bad_data","error":"1:3: parse error: unexpected end"}',
+      'BadQuery',
+      'status 400: bad_data: 1:3: parse error: unexpected end',
+    ],
+    [
+      'a query that fails',
+      422,
+      '{"status":"error","errorType":"execution","error":"many-to-many"}',
+      'BadQuery',
+      'status 422: execution: many-to-many',
+    ],
+    [
+      'a query that takes too long',
+      503,
+      '{"status":"error","errorType":"timeout","error":"query timed out"}',
+      'Timeout',
+      'status 503: timeout: query timed out',
+    ],
+    ['a server that is busy', 503, 'Service Unavailable', 'Unreachable', 'status 503'],
+    ['a gateway in between', 502, '<html>', 'Unreachable', 'status 502'],
+    ['a gateway that waited', 504, '', 'Timeout', 'status 504'],
+    ['too many requests', 429, '', 'Unreachable', 'status 429'],
+    ['no token', 401, 'Bearer t0 is wrong', 'Forbidden', 'status 401'],
+    ['no right', 403, '', 'Forbidden', 'status 403'],
+    ['no such path', 404, '404 page not found', 'NotInstalled', 'status 404'],
+    ['a teapot', 418, '', 'BadAnswer', 'status 418'],
+    ['a redirect', 302, '', 'BadAnswer', 'status 302: redirects are not followed, the url has to be the last one'],
+  ] as const) {
     it(`calls ${name} ${reason}`, () => {
       const error = failureOf(status, body);
       expect(error).to.be.instanceOf(LoadError);

@@ -66,41 +66,41 @@ describe('samples of a vector', () => {
       .with.property('reason', 'BadQuery');
   });
 
-  for (const { name, given, samples, problems } of [
-    {
-      name: 'two of one Pod',
-      given: vector(ofPod('a', 1), ofPod('a', 1), ofPod('b', 2)),
-      samples: ['b'],
-      problems: [
+  for (const [name, given, samples, problems] of [
+    [
+      'two of one Pod',
+      vector(ofPod('a', 1), ofPod('a', 1), ofPod('b', 2)),
+      ['b'],
+      [
         '1 of 2 Pods without a sample, first of "a"',
         '1 sample left out: several of one Pod, which contradict each other (sum by Pod and namespace), of "a"',
       ],
-    },
-    {
-      name: 'three of one Pod, counted once',
-      given: vector(ofPod('a', 1), ofPod('a', 2), ofPod('a', 3), ofPod('b', 2)),
-      samples: ['b'],
-      problems: [
+    ],
+    [
+      'three of one Pod, counted once',
+      vector(ofPod('a', 1), ofPod('a', 2), ofPod('a', 3), ofPod('b', 2)),
+      ['b'],
+      [
         '1 of 2 Pods without a sample, first of "a"',
         '1 sample left out: several of one Pod, which contradict each other (sum by Pod and namespace), of "a"',
       ],
-    },
-    {
-      name: 'a Pod without namespace, which may be anybody’s',
-      given: vector(row({ pod: 'a' }), ofPod('b')),
-      samples: ['b'],
-      problems: [
+    ],
+    [
+      'a Pod without namespace, which may be anybody’s',
+      vector(row({ pod: 'a' }), ofPod('b')),
+      ['b'],
+      [
         '1 of 2 Pods without a sample, first of "a"',
         '1 sample left out: without the labels of a Pod and its namespace, of "a"',
       ],
-    },
-    {
-      name: 'one without any label, as of a sum over everything',
-      given: vector(row({}), ofPod('a'), ofPod('b')),
-      samples: ['a', 'b'],
-      problems: ['1 sample left out: without the labels of a Pod and its namespace'],
-    },
-  ]) {
+    ],
+    [
+      'one without any label, as of a sum over everything',
+      vector(row({}), ofPod('a'), ofPod('b')),
+      ['a', 'b'],
+      ['1 sample left out: without the labels of a Pod and its namespace'],
+    ],
+  ] as const) {
     it(`leave out ${name}`, () => {
       const reading = read(given);
       expect(reading.kind === 'pods' && reading.samples.map(({ pod }) => pod)).to.deep.equal(samples);
@@ -109,22 +109,17 @@ describe('samples of a vector', () => {
   }
 
   describe('and time', () => {
-    for (const { name, at, sampledAt, problems } of [
-      { name: 'clocks that agree', at: NOW, sampledAt: NOW, problems: [] },
-      { name: 'a clock that is a little ahead', at: NOW + 4, sampledAt: NOW + 0.1, problems: [] },
-      {
-        name: 'a clock that is ahead',
-        at: NOW + 60,
-        sampledAt: NOW + 0.1,
-        problems: ['the clock of Prometheus is 60 s ahead of this one'],
-      },
-      {
-        name: 'a clock that is behind: samples look old',
-        at: NOW - 90,
-        sampledAt: NOW - 90,
-        problems: ['the clock of Prometheus, or a cached answer, is 90 s behind'],
-      },
-    ]) {
+    for (const [name, at, sampledAt, problems] of [
+      ['clocks that agree', NOW, NOW, []],
+      ['a clock that is a little ahead', NOW + 4, NOW + 0.1, []],
+      ['a clock that is ahead', NOW + 60, NOW + 0.1, ['the clock of Prometheus is 60 s ahead of this one']],
+      [
+        'a clock that is behind: samples look old',
+        NOW - 90,
+        NOW - 90,
+        ['the clock of Prometheus, or a cached answer, is 90 s behind'],
+      ],
+    ] as const) {
       it(`with ${name}`, () => {
         const reading = read(vector(ofPod('a', 1, { at })), ['a']);
         expect(reading.samples).to.deep.equal([{ pod: 'a', load: 1, sampledAt, window: 60 }]);
@@ -181,13 +176,13 @@ describe('problems of samples', () => {
     ]);
   });
 
-  for (const { name, text, expected } of [
-    { name: 'a name', text: 'web-0', expected: '"web-0"' },
-    { name: 'quotes and backslashes', text: 'a"b\\c', expected: String.raw`"a\"b\\c"` },
-    { name: 'line breaks and escapes of a terminal', text: 'a\n\u001b[31mb\u2028c', expected: '"a��[31mb�c"' },
-    { name: 'half a surrogate pair', text: 'a\ud800b', expected: '"a�b"' },
-    { name: 'a long text', text: 'x'.repeat(1_000), expected: `"${'x'.repeat(80)}…"` },
-  ]) {
+  for (const [name, text, expected] of [
+    ['a name', 'web-0', '"web-0"'],
+    ['quotes and backslashes', 'a"b\\c', String.raw`"a\"b\\c"`],
+    ['line breaks and escapes of a terminal', 'a\n\u001b[31mb\u2028c', '"a��[31mb�c"'],
+    ['half a surrogate pair', 'a\ud800b', '"a�b"'],
+    ['a long text', 'x'.repeat(1_000), `"${'x'.repeat(80)}…"`],
+  ] as const) {
     it(`quotes ${name}`, () => {
       expect(quoted(text)).to.equal(expected);
     });

@@ -70,26 +70,21 @@ describe('Prometheus source', () => {
     });
   });
 
-  for (const { name, config, of, message } of [
-    {
-      name: 'nobody has a query',
-      config: {},
-      of: query(),
-      message: 'neither the FlowPolicy nor the source p has a query',
-    },
-    {
-      name: 'FlowPolicies may bring none',
-      config: { query: 'q', policyQueries: false },
-      of: query({ promql: 'secret' }),
-      message: 'the source p accepts no query of a FlowPolicy',
-    },
-    {
-      name: 'the name of the Service is none',
-      config: {},
-      of: query({ promql: 'x{a="$service"}', service: 'a"} or vector(1) #' }),
-      message: String.raw`"a\"} or vector(1) #" is not the name of a service`,
-    },
-  ]) {
+  for (const [name, config, of, message] of [
+    ['nobody has a query', {}, query(), 'neither the FlowPolicy nor the source p has a query'],
+    [
+      'FlowPolicies may bring none',
+      { query: 'q', policyQueries: false },
+      query({ promql: 'secret' }),
+      'the source p accepts no query of a FlowPolicy',
+    ],
+    [
+      'the name of the Service is none',
+      {},
+      query({ promql: 'x{a="$service"}', service: 'a"} or vector(1) #' }),
+      String.raw`"a\"} or vector(1) #" is not the name of a service`,
+    ],
+  ] as const) {
     it(`asks nothing where ${name}`, async () => {
       const error = await rejection(read(open(config), of));
       expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadQuery');

@@ -37,95 +37,28 @@ describe("reconcileTopologyAwareRouting: Gardener's own cases", () => {
   const old = { hints: 'auto', consider: 'true' };
   const both = { hints: 'auto', mode: 'auto' };
   const everything = { ...both, consider: 'true' };
-  const cases: { name: string; prior: Prior; enabled: boolean; version: string; expected: Prior }[] = [
-    {
-      name: 'v1.71: empty',
-      prior: {},
-      enabled: true,
-      version: '1.26.1',
-      expected: { hints: 'auto', consider: 'true' },
-    },
-    {
-      name: 'v1.71: hints annotation across 1.27',
-      prior: { hints: 'auto' },
-      enabled: true,
-      version: '1.27.1',
-      expected: { mode: 'auto', consider: 'true' },
-    },
-    { name: 'v1.66: off', prior: old, enabled: false, version: '1.25.1', expected: {} },
-    { name: 'v1.71: everything, off', prior: everything, enabled: false, version: '1.25.1', expected: {} },
-    {
-      name: 'v1.115: hints annotation on 1.30',
-      prior: { hints: 'auto' },
-      enabled: true,
-      version: '1.30.1',
-      expected: { mode: 'auto', consider: 'true' },
-    },
-    {
-      name: 'v1.115: both annotations on 1.31',
-      prior: both,
-      enabled: true,
-      version: '1.31.1',
-      expected: { consider: 'true', trafficDistribution: 'PreferClose' },
-    },
-    {
-      name: 'v1.115: everything on 1.32',
-      prior: everything,
-      enabled: true,
-      version: '1.32.1',
-      expected: { trafficDistribution: 'PreferClose' },
-    },
-    {
-      name: 'v1.132: everything on 1.34',
-      prior: everything,
-      enabled: true,
-      version: '1.34.0',
-      expected: { trafficDistribution: 'PreferSameZone' },
-    },
-    {
-      name: 'v1.142: empty on 1.34',
-      prior: {},
-      enabled: true,
-      version: '1.34.0',
-      expected: { trafficDistribution: 'PreferSameZone' },
-    },
-    {
-      name: 'v1.142: empty on 1.32',
-      prior: {},
-      enabled: true,
-      version: '1.32.1',
-      expected: { trafficDistribution: 'PreferClose' },
-    },
-    {
-      name: 'pre-release counts as its minor',
-      prior: { trafficDistribution: 'PreferClose' },
-      enabled: true,
-      version: 'v1.34.0-alpha.1',
-      expected: { trafficDistribution: 'PreferSameZone' },
-    },
-    {
-      name: 'downgrade from 1.31 to 1.30',
-      prior: { consider: 'true', trafficDistribution: 'PreferClose' },
-      enabled: true,
-      version: '1.30.4',
-      expected: { mode: 'auto', consider: 'true' },
-    },
-    {
-      name: "another writer's PreferSameNode is overwritten",
-      prior: { trafficDistribution: 'PreferSameNode' },
-      enabled: true,
-      version: '1.34.0',
-      expected: { trafficDistribution: 'PreferSameZone' },
-    },
-    {
-      name: "another writer's PreferSameNode is cleared",
-      prior: { trafficDistribution: 'PreferSameNode' },
-      enabled: false,
-      version: '1.34.0',
-      expected: {},
-    },
-  ];
-  for (const { name, prior, enabled, version, expected } of cases) {
+  const byMode = { mode: 'auto', consider: 'true' };
+  const [close, sameZone] = [{ trafficDistribution: 'PreferClose' }, { trafficDistribution: 'PreferSameZone' }];
+  const sameNode = { trafficDistribution: 'PreferSameNode' };
+  const labelled = { consider: 'true', ...close };
+  const cases: readonly (readonly [name: string, prior: Prior, enabled: boolean, version: string, expected: Prior])[] =
+    [
+      ['v1.71: empty', {}, true, '1.26.1', { hints: 'auto', consider: 'true' }],
+      ['v1.71: hints annotation across 1.27', { hints: 'auto' }, true, '1.27.1', byMode],
+      ['v1.66: off', old, false, '1.25.1', {}],
+      ['v1.71: everything, off', everything, false, '1.25.1', {}],
+      ['v1.115: hints annotation on 1.30', { hints: 'auto' }, true, '1.30.1', byMode],
+      ['v1.115: both annotations on 1.31', both, true, '1.31.1', labelled],
+      ['v1.115: everything on 1.32', everything, true, '1.32.1', close],
+      ['v1.132: everything on 1.34', everything, true, '1.34.0', sameZone],
+      ['v1.142: empty on 1.34', {}, true, '1.34.0', sameZone],
+      ['v1.142: empty on 1.32', {}, true, '1.32.1', close],
+      ['pre-release counts as its minor', close, true, 'v1.34.0-alpha.1', sameZone],
+      ['downgrade from 1.31 to 1.30', labelled, true, '1.30.4', byMode],
+      ["another writer's PreferSameNode is overwritten", sameNode, true, '1.34.0', sameZone],
+      ["another writer's PreferSameNode is cleared", sameNode, false, '1.34.0', {}],
+    ];
+  for (const [name, prior, enabled, version, expected] of cases) {
     it(`${name} (${enabled ? 'on' : 'off'}, ${version})`, () => {
       const result = reconcileTopologyAwareRouting(deepFreeze(settingsOf(prior)) as ServiceLike, enabled, version);
       expect(withoutEmpty(result)).to.deep.equal(settingsOf(expected));
@@ -229,29 +162,24 @@ describe('reconcileEtcdTopologyAwareRouting', () => {
     }
   });
 
-  const accepted: { name: string; version: string; values: string[]; expected: string }[] = [
-    {
-      name: 'druid 0.36',
-      version: '1.34',
-      values: ['PreferSameZone', 'PreferSameNode', 'PreferClose'],
-      expected: 'PreferSameZone',
-    },
-    { name: 'druid before 0.36', version: '1.34', values: ['PreferClose'], expected: 'PreferClose' },
-    { name: 'druid before 0.36 on 1.33', version: '1.33', values: ['PreferClose'], expected: 'PreferClose' },
+  const accepted: readonly (readonly [name: string, version: string, values: string[], expected: string])[] = [
+    ['druid 0.36', '1.34', ['PreferSameZone', 'PreferSameNode', 'PreferClose'], 'PreferSameZone'],
+    ['druid before 0.36', '1.34', ['PreferClose'], 'PreferClose'],
+    ['druid before 0.36 on 1.33', '1.33', ['PreferClose'], 'PreferClose'],
   ];
-  for (const { name, version, values, expected } of accepted) {
+  for (const [name, version, values, expected] of accepted) {
     it(`${name}: ${expected}`, () => {
       const result = reconcileEtcdTopologyAwareRouting(etcd(), true, version, support(values));
       expect(result.spec?.etcd?.clientService?.trafficDistribution).to.equal(expected);
     });
   }
 
-  const refusals: { name: string; version: string; support: EtcdFieldSupport; field: string }[] = [
-    { name: 'no field on 1.32', version: '1.32', support: support([]), field: 'trafficDistribution' },
-    { name: 'no usable value', version: '1.34', support: support(['PreferSomething']), field: 'trafficDistribution' },
-    { name: 'no labels on 1.30', version: '1.30', support: support([], false), field: 'labels' },
+  const refusals: readonly (readonly [name: string, version: string, support: EtcdFieldSupport, field: string])[] = [
+    ['no field on 1.32', '1.32', support([]), 'trafficDistribution'],
+    ['no usable value', '1.34', support(['PreferSomething']), 'trafficDistribution'],
+    ['no labels on 1.30', '1.30', support([], false), 'labels'],
   ];
-  for (const { name, version, support: served, field } of refusals) {
+  for (const [name, version, served, field] of refusals) {
     it(`throws where the CRD lacks what is needed: ${name}`, () => {
       expect(() => reconcileEtcdTopologyAwareRouting(etcd(), true, version, served))
         .to.throw(FieldNotSupportedError, `spec.etcd.clientService.${field}`)

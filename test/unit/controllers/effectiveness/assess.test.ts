@@ -36,116 +36,103 @@ describe('assessEffectiveness', () => {
 
   const notReady = { conditions: { ready: false } };
 
-  const cases: { name: string; input: Partial<AssessInput>; state: string; says?: RegExp }[] = [
-    { name: 'every ready endpoint hinted, every zone served', input: {}, state: 'Effective' },
-    {
-      name: 'unready endpoints do not count',
-      input: { slices: [of([...ALL, endpoint({ zone: 'c', ...notReady })])] },
-      state: 'Effective',
-    },
-    {
-      name: 'an endpoint of a zone is published as ready and is not, another one serves it',
-      input: { slices: [of([...ALL, hinted('b', { conditions: { ready: true, serving: false } })])] },
-      state: 'Effective',
-    },
-    {
-      name: 'all endpoints of a zone are published as ready and are not',
-      input: { slices: [of([hinted('a'), hinted('b', { conditions: { ready: true, serving: false } })])] },
-      state: 'PublishedNotReady',
-      says: /hinted for b is published as ready .*; connections of clients there fail/,
-    },
-    { name: 'both families', input: { slices: [of(ALL), of(ALL, 'IPv6')] }, state: 'Effective' },
-    {
-      name: 'one family lacks hints',
-      input: { slices: [of(ALL), of([endpoint({ zone: 'a' })], 'IPv6')] },
-      state: 'HintsMissing',
-      says: /IPv6/,
-    },
-    {
-      name: 'one endpoint lacks its hint',
-      input: { slices: [of([...ALL, endpoint({ zone: 'a' })])] },
-      state: 'HintsMissing',
-      says: /1 of 3 ready/,
-    },
-    {
-      name: 'one endpoint lacks a zone',
-      input: { slices: [of([...ALL, endpoint({ zone: '' })])] },
-      state: 'EndpointWithoutZone',
-      says: /label the Nodes/,
-    },
-    {
-      name: 'a client zone is not served',
-      input: { clients: clientsOf(['a', 'b', 'c', 'd'].map((zone) => node({ zone }))) },
-      state: 'ZoneNotServed',
-      says: /hinted for c, d/,
-    },
-    {
-      name: 'hints of unready endpoints serve nobody',
-      input: { slices: [of([hinted('a'), hinted('b', notReady)])] },
-      state: 'ZoneNotServed',
-    },
-    { name: 'endpoints null', input: { slices: [slice({ endpoints: null })] }, state: 'NoReadyEndpoints' },
-    { name: 'none ready', input: { slices: [of([hinted('a', notReady)])] }, state: 'NoReadyEndpoints' },
-    {
-      name: 'absent conditions mean ready',
-      input: { slices: [of([{ addresses: ['x'], zone: 'a' }])] },
-      state: 'HintsMissing',
-    },
-    { name: 'headless', input: { service: service({ spec: { clusterIP: 'None' } }) }, state: 'Headless' },
-    { name: 'no Service', input: { service: undefined }, state: 'ServiceMissing' },
-    {
-      name: 'Cilium without service topology',
-      input: { clients: clientsOf(NODES, routerObjects(CILIUM_SET, configMap('cilium-config', {}))) },
-      state: 'HintsNotFollowed',
-      says: /^Service n\/s: Cilium 1\.19\.1 on Node \S+ ignores hints$/,
-    },
-    {
-      name: 'a data plane of which nothing is known',
-      input: { clients: clientsOf(NODES, routerObjects(daemonSet('anetd', 'cilium:v1.15.6-gke.25', CILIUM))) },
-      state: 'RouterUnknown',
-    },
-    {
-      name: 'kube-proxy older than the kubelet, and no annotation',
-      input: { clients: clientsOf(NODES, routerObjects(kubeProxy('v1.30.4'))) },
-      state: 'HintsNotFollowed',
-      says: /^Service n\/s: kube-proxy 1\.30\.4 on Node \S+ does not look at its hints; it needs the annotation topology-mode$/,
-    },
-    {
-      name: 'no object that shows who routes',
-      input: { clients: clientsOf(NODES) },
-      state: 'RouterAssumed',
-      says: /^Service n\/s: kube-proxy is assumed on Node \S+: nothing in these objects shows another one/,
-    },
-    {
-      name: 'a zone is evacuated',
-      input: { slices: [evacuated()] },
-      state: 'Evacuated',
-      says: /^Service n\/s: a is evacuated, its clients use other zones/,
-    },
-    {
-      name: 'a zone is evacuated, and who routes is assumed',
-      input: { slices: [evacuated()], clients: clientsOf(NODES) },
-      state: 'Evacuated',
-    },
-    {
-      name: 'a zone is evacuated, and an endpoint without a hint brings connections back',
-      input: { slices: [evacuated(endpoint({ zone: 'a' }))] },
-      state: 'HintsMissing',
-    },
-    {
-      name: 'a zone is evacuated, and proxies do not look at hints',
-      input: { slices: [evacuated()], clients: clientsOf(NODES, routerObjects(kubeProxy('v1.30.4'))) },
-      state: 'HintsNotFollowed',
-    },
-    {
-      name: 'an annotation that no evacuation wrote',
-      input: { slices: [{ ...of(ALL), metadata: { annotations: { [ANNOTATION_EVACUATED]: 'a' } } }] },
-      state: 'Effective',
-    },
-    { name: 'druid has not acted', input: { pending: true }, state: 'Pending' },
+  const cases: readonly (readonly [name: string, input: Partial<AssessInput>, state: string, says?: RegExp])[] = [
+    ['every ready endpoint hinted, every zone served', {}, 'Effective'],
+    ['unready endpoints do not count', { slices: [of([...ALL, endpoint({ zone: 'c', ...notReady })])] }, 'Effective'],
+    [
+      'an endpoint of a zone is published as ready and is not, another one serves it',
+      { slices: [of([...ALL, hinted('b', { conditions: { ready: true, serving: false } })])] },
+      'Effective',
+    ],
+    [
+      'all endpoints of a zone are published as ready and are not',
+      { slices: [of([hinted('a'), hinted('b', { conditions: { ready: true, serving: false } })])] },
+      'PublishedNotReady',
+      /hinted for b is published as ready .*; connections of clients there fail/,
+    ],
+    ['both families', { slices: [of(ALL), of(ALL, 'IPv6')] }, 'Effective'],
+    ['one family lacks hints', { slices: [of(ALL), of([endpoint({ zone: 'a' })], 'IPv6')] }, 'HintsMissing', /IPv6/],
+    [
+      'one endpoint lacks its hint',
+      { slices: [of([...ALL, endpoint({ zone: 'a' })])] },
+      'HintsMissing',
+      /1 of 3 ready/,
+    ],
+    [
+      'one endpoint lacks a zone',
+      { slices: [of([...ALL, endpoint({ zone: '' })])] },
+      'EndpointWithoutZone',
+      /label the Nodes/,
+    ],
+    [
+      'a client zone is not served',
+      { clients: clientsOf(['a', 'b', 'c', 'd'].map((zone) => node({ zone }))) },
+      'ZoneNotServed',
+      /hinted for c, d/,
+    ],
+    [
+      'hints of unready endpoints serve nobody',
+      { slices: [of([hinted('a'), hinted('b', notReady)])] },
+      'ZoneNotServed',
+    ],
+    ['endpoints null', { slices: [slice({ endpoints: null })] }, 'NoReadyEndpoints'],
+    ['none ready', { slices: [of([hinted('a', notReady)])] }, 'NoReadyEndpoints'],
+    ['absent conditions mean ready', { slices: [of([{ addresses: ['x'], zone: 'a' }])] }, 'HintsMissing'],
+    ['headless', { service: service({ spec: { clusterIP: 'None' } }) }, 'Headless'],
+    ['no Service', { service: undefined }, 'ServiceMissing'],
+    [
+      'Cilium without service topology',
+      { clients: clientsOf(NODES, routerObjects(CILIUM_SET, configMap('cilium-config', {}))) },
+      'HintsNotFollowed',
+      /^Service n\/s: Cilium 1\.19\.1 on Node \S+ ignores hints$/,
+    ],
+    [
+      'a data plane of which nothing is known',
+      { clients: clientsOf(NODES, routerObjects(daemonSet('anetd', 'cilium:v1.15.6-gke.25', CILIUM))) },
+      'RouterUnknown',
+    ],
+    [
+      'kube-proxy older than the kubelet, and no annotation',
+      { clients: clientsOf(NODES, routerObjects(kubeProxy('v1.30.4'))) },
+      'HintsNotFollowed',
+      /^Service n\/s: kube-proxy 1\.30\.4 on Node \S+ does not look at its hints; it needs the annotation topology-mode$/,
+    ],
+    [
+      'no object that shows who routes',
+      { clients: clientsOf(NODES) },
+      'RouterAssumed',
+      /^Service n\/s: kube-proxy is assumed on Node \S+: nothing in these objects shows another one/,
+    ],
+    [
+      'a zone is evacuated',
+      { slices: [evacuated()] },
+      'Evacuated',
+      /^Service n\/s: a is evacuated, its clients use other zones/,
+    ],
+    [
+      'a zone is evacuated, and who routes is assumed',
+      { slices: [evacuated()], clients: clientsOf(NODES) },
+      'Evacuated',
+    ],
+    [
+      'a zone is evacuated, and an endpoint without a hint brings connections back',
+      { slices: [evacuated(endpoint({ zone: 'a' }))] },
+      'HintsMissing',
+    ],
+    [
+      'a zone is evacuated, and proxies do not look at hints',
+      { slices: [evacuated()], clients: clientsOf(NODES, routerObjects(kubeProxy('v1.30.4'))) },
+      'HintsNotFollowed',
+    ],
+    [
+      'an annotation that no evacuation wrote',
+      { slices: [{ ...of(ALL), metadata: { annotations: { [ANNOTATION_EVACUATED]: 'a' } } }] },
+      'Effective',
+    ],
+    ['druid has not acted', { pending: true }, 'Pending'],
   ];
 
-  for (const { name, input, state, says = /Service n\/s|^$/ } of cases) {
+  for (const [name, input, state, says = /Service n\/s|^$/] of cases) {
     it(`${name}: ${state}`, () => {
       const result = assessEffectiveness({
         name: 'n/s',

@@ -33,30 +33,21 @@ const pod = (spec: object): KubernetesObject =>
 describe('what is kept of a Pod', () => {
   const projectPod = createPodProjection();
 
-  const capacities: { name: string; spec: object; requests: number | null; limits: number | null }[] = [
-    {
-      name: 'the sum over its containers',
-      spec: { containers: [cpu('250m', '1'), cpu('0.5', '2')] },
-      requests: 0.75,
-      limits: 3,
-    },
-    {
-      name: 'nothing where one does not say',
-      spec: { containers: [cpu('250m', '1'), cpu()] },
-      requests: null,
-      limits: null,
-    },
-    {
-      name: 'sidecars, and no other init containers',
-      spec: { containers: [cpu('1')], initContainers: [cpu('4'), { restartPolicy: 'Always', ...cpu('100m') }] },
-      requests: 1.1,
-      limits: null,
-    },
-    { name: 'what the Pod as a whole has', spec: { containers: [cpu()], ...cpu('2') }, requests: 2, limits: null },
-    { name: 'nothing of what is no quantity', spec: { containers: [cpu('many')] }, requests: null, limits: null },
-    { name: 'no container, no CPU', spec: {}, requests: 0, limits: 0 },
-  ];
-  for (const { name, spec, requests, limits } of capacities) {
+  const capacities: readonly (readonly [name: string, spec: object, requests: number | null, limits: number | null])[] =
+    [
+      ['the sum over its containers', { containers: [cpu('250m', '1'), cpu('0.5', '2')] }, 0.75, 3],
+      ['nothing where one does not say', { containers: [cpu('250m', '1'), cpu()] }, null, null],
+      [
+        'sidecars, and no other init containers',
+        { containers: [cpu('1')], initContainers: [cpu('4'), { restartPolicy: 'Always', ...cpu('100m') }] },
+        1.1,
+        null,
+      ],
+      ['what the Pod as a whole has', { containers: [cpu()], ...cpu('2') }, 2, null],
+      ['nothing of what is no quantity', { containers: [cpu('many')] }, null, null],
+      ['no container, no CPU', {}, 0, 0],
+    ];
+  for (const [name, spec, requests, limits] of capacities) {
     it(`is its CPU: ${name}`, () => {
       expect(projectPod(pod(spec)), name).to.deep.equal({
         metadata: { name: 'p', namespace: 'shop' },

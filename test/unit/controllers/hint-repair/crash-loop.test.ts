@@ -60,37 +60,25 @@ interface Writes {
 }
 
 describe('an hour of crash-looping', () => {
-  const cases: { name: string; strategy: string; evacuated: boolean; first: Writes; ready: string[] }[] = [
-    {
-      name: 'same-zone',
-      strategy: 'same-zone',
-      evacuated: false,
-      first: { repair: 1, evacuation: 0, flow: 0 },
-      ready: ['a', 'b', 'c', 'b'],
-    },
-    {
-      name: 'same-node',
-      strategy: 'same-node',
-      evacuated: false,
-      first: { repair: 1, evacuation: 0, flow: 0 },
-      ready: ['a', 'b', 'c', 'b'],
-    },
-    {
-      name: 'planned',
-      strategy: 'load-aware',
-      evacuated: false,
-      first: { repair: 1, evacuation: 0, flow: 0 },
-      ready: ['a', 'a,c', 'c', 'b'],
-    },
-    {
-      name: 'evacuated',
-      strategy: 'same-zone',
-      evacuated: true,
-      first: { repair: 0, evacuation: 1, flow: 0 },
-      ready: ['evacuated.topology.extensions.gardener.cloud', 'a,b', 'a,c', 'a,b'],
-    },
+  const cases: readonly (readonly [
+    name: string,
+    strategy: string,
+    evacuated: boolean,
+    first: Writes,
+    ready: string[],
+  ])[] = [
+    ['same-zone', 'same-zone', false, { repair: 1, evacuation: 0, flow: 0 }, ['a', 'b', 'c', 'b']],
+    ['same-node', 'same-node', false, { repair: 1, evacuation: 0, flow: 0 }, ['a', 'b', 'c', 'b']],
+    ['planned', 'load-aware', false, { repair: 1, evacuation: 0, flow: 0 }, ['a', 'a,c', 'c', 'b']],
+    [
+      'evacuated',
+      'same-zone',
+      true,
+      { repair: 0, evacuation: 1, flow: 0 },
+      ['evacuated.topology.extensions.gardener.cloud', 'a,b', 'a,c', 'a,b'],
+    ],
   ];
-  for (const { name, strategy, evacuated, first, ready } of cases) {
+  for (const [name, strategy, evacuated, first, ready] of cases) {
     it(`${name}: one write beside the owner's, and then none`, async () => {
       const clock = createFakeClock();
       const writes: Writes = { repair: 0, evacuation: 0, flow: 0 };

@@ -145,18 +145,13 @@ const viewOf = (labelled: boolean, stored: Service | undefined = client()) => ({
 });
 
 describe("slices of Etcds' client Services", () => {
-  const chosen: { name: string; of: EndpointSlice; labelled: boolean; is: boolean }[] = [
-    { name: 'in a labelled namespace', of: of(), labelled: true, is: true },
-    { name: 'in another namespace', of: of(), labelled: false, is: false },
-    { name: 'of another Service', of: of({ service: 'vpa-webhook' }), labelled: true, is: false },
-    {
-      name: 'that ask by a label',
-      of: of({ metadata: { labels: { [LABEL_CONSIDER]: 'true' } } }),
-      labelled: true,
-      is: false,
-    },
+  const chosen: readonly (readonly [name: string, of: EndpointSlice, labelled: boolean, is: boolean])[] = [
+    ['in a labelled namespace', of(), true, true],
+    ['in another namespace', of(), false, false],
+    ['of another Service', of({ service: 'vpa-webhook' }), true, false],
+    ['that ask by a label', of({ metadata: { labels: { [LABEL_CONSIDER]: 'true' } } }), true, false],
   ];
-  for (const { name, of: found, labelled, is } of chosen)
+  for (const [name, found, labelled, is] of chosen)
     it(`${name} are ${is ? '' : 'not '}chosen`, () => expect(isChosen(found, viewOf(labelled))).to.equal(is));
 
   const leftOver: {

@@ -159,115 +159,76 @@ describe('nextCondition', () => {
 
 describe('decideOperation', () => {
   const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+  const after = (...last: Parameters<typeof lastOperation>) => ({ ...settled, lastOperation: lastOperation(...last) });
 
-  interface Case {
-    name: string;
-    of: Parameters<typeof extensionIn>[0];
-    firstSight?: boolean;
-    shoot?: { metadata?: { generation?: number }; status?: { observedGeneration?: number; lastOperation?: object } };
-    is: string;
-  }
+  type Case = readonly [
+    name: string,
+    of: Parameters<typeof extensionIn>[0],
+    is: string,
+    firstSight?: boolean | undefined,
+    shoot?: { metadata?: { generation?: number }; status?: { observedGeneration?: number; lastOperation?: object } },
+  ];
 
   const operations: Case[] = [
-    { name: 'new, with the order', of: { operation: 'reconcile' }, is: 'Create' },
-    { name: 'new, without an order', of: {}, is: 'Create' },
-    { name: 'created half', of: { status: { lastOperation: lastOperation('Create', 'Processing') } }, is: 'Create' },
-    {
-      name: 'failed at creation, ordered again',
-      of: {
+    ['new, with the order', { operation: 'reconcile' }, 'Create'],
+    ['new, without an order', {}, 'Create'],
+    ['created half', { status: { lastOperation: lastOperation('Create', 'Processing') } }, 'Create'],
+    [
+      'failed at creation, ordered again',
+      {
         operation: 'reconcile',
         status: { lastOperation: lastOperation('Create', 'Error'), observedGeneration: 2 },
       },
-      is: 'Create',
-    },
-    { name: 'settled', of: { status: settled }, is: 'settled' },
-    { name: 'settled, seen for the first time', of: { status: settled }, firstSight: true, is: 'settled' },
-    { name: 'the order to reconcile', of: { operation: 'reconcile', status: settled }, is: 'Reconcile' },
-    { name: 'changed', of: { status: { ...settled, observedGeneration: 1 } }, is: 'Reconcile' },
-    {
-      name: 'begun by a process that is gone',
-      of: { status: { ...settled, lastOperation: lastOperation('Reconcile', 'Processing') } },
-      is: 'Reconcile',
-    },
-    {
-      name: 'an error waits for a change',
-      of: { status: { ...settled, lastOperation: lastOperation('Reconcile', 'Error') } },
-      is: 'settled',
-    },
-    {
-      name: 'an error of an earlier process is looked at once',
-      of: { status: { ...settled, lastOperation: lastOperation('Reconcile', 'Error') } },
-      firstSight: true,
-      is: 'Reconcile',
-    },
-    { name: 'an order that we do not know', of: { operation: 'dance', status: settled }, is: 'settled' },
-    { name: 'wait for the state', of: { operation: 'wait-for-state' }, is: 'waitForState' },
-    {
-      name: 'is deleted while the state is waited for',
-      of: { operation: 'wait-for-state', metadata: DELETED, finalizer: true },
-      is: 'Delete',
-    },
-    { name: 'restore', of: { operation: 'restore', status: {} }, is: 'Restore' },
-    {
-      name: 'restore what was migrated here before',
-      of: { operation: 'restore', status: { ...settled, lastOperation: lastOperation('Migrate') } },
-      is: 'Restore',
-    },
-    {
-      name: 'restored half, the order lost',
-      of: { status: { ...settled, lastOperation: lastOperation('Restore', 'Processing') } },
-      is: 'Restore',
-    },
-    { name: 'restored', of: { status: { ...settled, lastOperation: lastOperation('Restore') } }, is: 'settled' },
-    {
-      name: 'after the restoration an order to reconcile',
-      of: { operation: 'reconcile', status: { ...settled, lastOperation: lastOperation('Restore') } },
-      is: 'Reconcile',
-    },
-    { name: 'migrate', of: { operation: 'migrate', status: settled }, is: 'Migrate' },
-    {
-      name: 'migrate goes before delete',
-      of: { operation: 'migrate', metadata: DELETED, finalizer: true },
-      is: 'Migrate',
-    },
-    {
-      name: 'migrated half, the order lost',
-      of: { status: { ...settled, lastOperation: lastOperation('Migrate', 'Processing') } },
-      is: 'Migrate',
-    },
-    {
-      name: 'migrated',
-      of: { status: { observedGeneration: 1, lastOperation: lastOperation('Migrate') } },
-      firstSight: true,
-      is: 'migrated',
-    },
-    {
-      name: 'migrated, then deleted: nothing is reverted',
-      of: { metadata: DELETED, finalizer: true, status: { lastOperation: lastOperation('Migrate') } },
-      is: 'migrated',
-    },
-    { name: 'deleted', of: { metadata: DELETED, finalizer: true, status: settled }, is: 'Delete' },
-    {
-      name: 'deleted, with an order',
-      of: { operation: 'reconcile', metadata: DELETED, finalizer: true },
-      is: 'Delete',
-    },
-    { name: 'deleted, nothing of ours left', of: { metadata: DELETED, status: settled }, is: 'released' },
-    {
-      name: 'a Shoot that Gardener gave up on is left alone',
-      of: { operation: 'reconcile' },
-      shoot: { metadata: { generation: 4 }, status: { observedGeneration: 4, lastOperation: { state: 'Failed' } } },
-      is: 'shootFailed',
-    },
-    {
-      name: 'until somebody changed it',
-      of: { operation: 'reconcile', status: settled },
-      shoot: { metadata: { generation: 5 }, status: { observedGeneration: 4, lastOperation: { state: 'Failed' } } },
-      is: 'Reconcile',
-    },
+      'Create',
+    ],
+    ['settled', { status: settled }, 'settled'],
+    ['settled, seen for the first time', { status: settled }, 'settled', true],
+    ['the order to reconcile', { operation: 'reconcile', status: settled }, 'Reconcile'],
+    ['changed', { status: { ...settled, observedGeneration: 1 } }, 'Reconcile'],
+    ['begun by a process that is gone', { status: after('Reconcile', 'Processing') }, 'Reconcile'],
+    ['an error waits for a change', { status: after('Reconcile', 'Error') }, 'settled'],
+    ['an error of an earlier process is looked at once', { status: after('Reconcile', 'Error') }, 'Reconcile', true],
+    ['an order that we do not know', { operation: 'dance', status: settled }, 'settled'],
+    ['wait for the state', { operation: 'wait-for-state' }, 'waitForState'],
+    [
+      'is deleted while the state is waited for',
+      { operation: 'wait-for-state', metadata: DELETED, finalizer: true },
+      'Delete',
+    ],
+    ['restore', { operation: 'restore', status: {} }, 'Restore'],
+    ['restore what was migrated here before', { operation: 'restore', status: after('Migrate') }, 'Restore'],
+    ['restored half, the order lost', { status: after('Restore', 'Processing') }, 'Restore'],
+    ['restored', { status: after('Restore') }, 'settled'],
+    ['after the restoration an order to reconcile', { operation: 'reconcile', status: after('Restore') }, 'Reconcile'],
+    ['migrate', { operation: 'migrate', status: settled }, 'Migrate'],
+    ['migrate goes before delete', { operation: 'migrate', metadata: DELETED, finalizer: true }, 'Migrate'],
+    ['migrated half, the order lost', { status: after('Migrate', 'Processing') }, 'Migrate'],
+    ['migrated', { status: { observedGeneration: 1, lastOperation: lastOperation('Migrate') } }, 'migrated', true],
+    [
+      'migrated, then deleted: nothing is reverted',
+      { metadata: DELETED, finalizer: true, status: { lastOperation: lastOperation('Migrate') } },
+      'migrated',
+    ],
+    ['deleted', { metadata: DELETED, finalizer: true, status: settled }, 'Delete'],
+    ['deleted, with an order', { operation: 'reconcile', metadata: DELETED, finalizer: true }, 'Delete'],
+    ['deleted, nothing of ours left', { metadata: DELETED, status: settled }, 'released'],
+    [
+      'a Shoot that Gardener gave up on is left alone',
+      { operation: 'reconcile' },
+      'shootFailed',
+      undefined,
+      { metadata: { generation: 4 }, status: { observedGeneration: 4, lastOperation: { state: 'Failed' } } },
+    ],
+    [
+      'until somebody changed it',
+      { operation: 'reconcile', status: settled },
+      'Reconcile',
+      undefined,
+      { metadata: { generation: 5 }, status: { observedGeneration: 4, lastOperation: { state: 'Failed' } } },
+    ],
   ];
 
-  for (const { name, of, firstSight = false, shoot, is } of operations) {
+  for (const [name, of, is, firstSight = false, shoot] of operations) {
     it(`${name}: ${is}`, () => {
       expect(decideOperation({ extension: extensionIn(of), shoot, firstSight })).to.equal(is);
     });

@@ -150,26 +150,16 @@ describe('openFileCertificates', () => {
   });
 
   describe('rejects at start', () => {
-    for (const { name, prepare, reason, message } of [
-      {
-        name: 'without files',
-        prepare: () => undefined,
-        reason: 'Unreadable',
-        message: /tls\.crt cannot be read \(ENOENT\)$/,
-      },
-      {
-        name: 'with a foreign key',
-        prepare: () => write({ cert: pair().cert, key: pair().key }),
-        reason: 'KeyMismatch',
-        message: /tls\.key is not the key/,
-      },
-      {
-        name: 'with rubbish',
-        prepare: () => write({ cert: 'x', key: 'y' }),
-        reason: 'InvalidCertificate',
-        message: /tls\.crt does not begin/,
-      },
-    ]) {
+    for (const [name, prepare, reason, message] of [
+      ['without files', () => undefined, 'Unreadable', /tls\.crt cannot be read \(ENOENT\)$/],
+      [
+        'with a foreign key',
+        () => write({ cert: pair().cert, key: pair().key }),
+        'KeyMismatch',
+        /tls\.key is not the key/,
+      ],
+      ['with rubbish', () => write({ cert: 'x', key: 'y' }), 'InvalidCertificate', /tls\.crt does not begin/],
+    ] as const) {
       it(name, async () => {
         prepare();
         const error = await rejection(open());

@@ -143,38 +143,33 @@ describe('readPair', () => {
   const good = serverFor(authority, ['a']);
   const at = { cert: '/certs/tls.crt', key: '/certs/tls.key' };
 
-  for (const { name, pem, reason, message } of [
-    {
-      name: 'an empty certificate',
-      pem: { ...good, cert: '' },
-      reason: 'InvalidCertificate',
-      message: '/certs/tls.crt does not begin with a PEM certificate',
-    },
-    {
-      name: 'half a certificate',
-      pem: { ...good, cert: good.cert.slice(0, 200) },
-      reason: 'InvalidCertificate',
-      message: '/certs/tls.crt does not begin with a PEM certificate',
-    },
-    {
-      name: 'an empty key',
-      pem: { ...good, key: '' },
-      reason: 'InvalidKey',
-      message: '/certs/tls.key is not an unencrypted PEM private key',
-    },
-    {
-      name: 'half a key',
-      pem: { ...good, key: good.key.slice(0, 80) },
-      reason: 'InvalidKey',
-      message: '/certs/tls.key is not an unencrypted PEM private key',
-    },
-    {
-      name: 'a foreign key',
-      pem: { ...good, key: authority.key },
-      reason: 'KeyMismatch',
-      message: '/certs/tls.key is not the key of the certificate in /certs/tls.crt',
-    },
-  ]) {
+  for (const [name, pem, reason, message] of [
+    [
+      'an empty certificate',
+      { ...good, cert: '' },
+      'InvalidCertificate',
+      '/certs/tls.crt does not begin with a PEM certificate',
+    ],
+    [
+      'half a certificate',
+      { ...good, cert: good.cert.slice(0, 200) },
+      'InvalidCertificate',
+      '/certs/tls.crt does not begin with a PEM certificate',
+    ],
+    ['an empty key', { ...good, key: '' }, 'InvalidKey', '/certs/tls.key is not an unencrypted PEM private key'],
+    [
+      'half a key',
+      { ...good, key: good.key.slice(0, 80) },
+      'InvalidKey',
+      '/certs/tls.key is not an unencrypted PEM private key',
+    ],
+    [
+      'a foreign key',
+      { ...good, key: authority.key },
+      'KeyMismatch',
+      '/certs/tls.key is not the key of the certificate in /certs/tls.crt',
+    ],
+  ] as const) {
     it(`refuses ${name}`, () => {
       expect(() => readPair(pem, at))
         .to.throw(message)

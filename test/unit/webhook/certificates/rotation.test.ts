@@ -24,165 +24,155 @@ const server = (at: number, more: Partial<ServerFacts> = {}): ServerFacts => ({
 });
 
 describe('decideRotation', () => {
-  const table: { name: string; stored: StoredFacts; now: number; expected: object }[] = [
-    {
-      name: 'nothing is stored',
-      stored: {},
-      now: T0,
-      expected: { kind: 'RotateAuthority', reason: 'AuthorityMissing' },
-    },
-    {
-      name: 'only a server certificate is stored',
-      stored: { server: server(T0) },
-      now: T0,
-      expected: { kind: 'RotateAuthority', reason: 'AuthorityMissing' },
-    },
-    {
-      name: 'there is an authority but no server certificate',
-      stored: { current: issued(T0) },
-      now: T0,
-      expected: { kind: 'IssueServer', signer: 'current', reason: 'ServerMissing' },
-    },
-    {
-      name: 'all is young',
-      stored: { current: issued(T0), server: server(T0) },
-      now: T0 + DAY,
-      expected: { kind: 'Keep' },
-    },
-    {
-      name: 'both are just short of two thirds',
-      stored: { current: issued(T0), server: server(T0) },
-      now: T0 + 20 * DAY - 1,
-      expected: { kind: 'Keep' },
-    },
-    {
-      name: 'the authority was issued by a clock that is ahead by as much as certificates are dated back',
-      stored: { current: issued(T0 + BACKDATE_MS), server: server(T0 + BACKDATE_MS) },
-      now: T0,
-      expected: { kind: 'Keep' },
-    },
-    {
-      name: 'the authority was issued by a clock that is ahead by more',
-      stored: { current: issued(T0 + BACKDATE_MS + 1), server: server(T0) },
-      now: T0,
-      expected: {
+  const table: readonly (readonly [name: string, stored: StoredFacts, now: number, expected: object])[] = [
+    ['nothing is stored', {}, T0, { kind: 'RotateAuthority', reason: 'AuthorityMissing' }],
+    [
+      'only a server certificate is stored',
+      { server: server(T0) },
+      T0,
+      { kind: 'RotateAuthority', reason: 'AuthorityMissing' },
+    ],
+    [
+      'there is an authority but no server certificate',
+      { current: issued(T0) },
+      T0,
+      { kind: 'IssueServer', signer: 'current', reason: 'ServerMissing' },
+    ],
+    ['all is young', { current: issued(T0), server: server(T0) }, T0 + DAY, { kind: 'Keep' }],
+    [
+      'both are just short of two thirds',
+      { current: issued(T0), server: server(T0) },
+      T0 + 20 * DAY - 1,
+      { kind: 'Keep' },
+    ],
+    [
+      'the authority was issued by a clock that is ahead by as much as certificates are dated back',
+      { current: issued(T0 + BACKDATE_MS), server: server(T0 + BACKDATE_MS) },
+      T0,
+      { kind: 'Keep' },
+    ],
+    [
+      'the authority was issued by a clock that is ahead by more',
+      { current: issued(T0 + BACKDATE_MS + 1), server: server(T0) },
+      T0,
+      {
         kind: 'RotateAuthority',
         reason: 'AuthorityNotYetValid',
         message: 'the certificate authority is not valid before 2026-01-01T00:00:00.001Z',
       },
-    },
-    {
-      name: 'the server certificate alone was issued by a clock that is ahead',
-      stored: { current: issued(T0), server: server(T0 + DAY) },
-      now: T0,
-      expected: {
+    ],
+    [
+      'the server certificate alone was issued by a clock that is ahead',
+      { current: issued(T0), server: server(T0 + DAY) },
+      T0,
+      {
         kind: 'IssueServer',
         signer: 'current',
         reason: 'ServerNotYetValid',
         message: 'the server certificate is not valid before 2026-01-01T23:50:00.000Z',
       },
-    },
-    {
-      name: 'the previous authority is not valid yet, so that nobody trusts what it signs',
-      stored: { current: issued(T0), previous: issued(T0 + DAY), server: server(T0 + DAY, { issuer: 'previous' }) },
-      now: T0,
-      expected: { kind: 'IssueServer', signer: 'current', reason: 'ServerNotYetValid' },
-    },
-    {
-      name: 'the authority has reached two thirds',
-      stored: { current: issued(T0), server: server(T0) },
-      now: T0 + 20 * DAY,
-      expected: {
+    ],
+    [
+      'the previous authority is not valid yet, so that nobody trusts what it signs',
+      { current: issued(T0), previous: issued(T0 + DAY), server: server(T0 + DAY, { issuer: 'previous' }) },
+      T0,
+      { kind: 'IssueServer', signer: 'current', reason: 'ServerNotYetValid' },
+    ],
+    [
+      'the authority has reached two thirds',
+      { current: issued(T0), server: server(T0) },
+      T0 + 20 * DAY,
+      {
         kind: 'RotateAuthority',
         reason: 'AuthorityExpiring',
         message: 'the certificate authority expires 2026-01-31T00:00:00.000Z',
       },
-    },
-    {
-      name: 'the server certificate alone has reached two thirds',
-      stored: { current: issued(T0), server: { ...server(T0), notAfter: T0 + 9 * DAY } },
-      now: T0 + 6 * DAY,
-      expected: { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
-    },
-    {
-      name: 'a wanted name is missing',
-      stored: { current: issued(T0), server: server(T0, { missingNames: ['a.svc', 'b.svc'] }) },
-      now: T0 + DAY,
-      expected: {
+    ],
+    [
+      'the server certificate alone has reached two thirds',
+      { current: issued(T0), server: { ...server(T0), notAfter: T0 + 9 * DAY } },
+      T0 + 6 * DAY,
+      { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
+    ],
+    [
+      'a wanted name is missing',
+      { current: issued(T0), server: server(T0, { missingNames: ['a.svc', 'b.svc'] }) },
+      T0 + DAY,
+      {
         kind: 'IssueServer',
         signer: 'current',
         reason: 'NamesChanged',
         message: 'the server certificate lacks a.svc, b.svc',
       },
-    },
-    {
-      name: 'the server certificate comes from elsewhere',
-      stored: { current: issued(T0), server: server(T0, { issuer: 'unknown' }) },
-      now: T0 + DAY,
-      expected: { kind: 'IssueServer', signer: 'current', reason: 'ForeignIssuer' },
-    },
-    {
-      name: 'the new authority is not yet known everywhere',
-      stored: { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0, { issuer: 'previous' }) },
-      now: T0 + 20 * DAY + 14 * MINUTE,
-      expected: { kind: 'Keep' },
-    },
-    {
-      name: 'the new authority is known everywhere',
-      stored: { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0, { issuer: 'previous' }) },
-      now: T0 + 20 * DAY + 15 * MINUTE,
-      expected: { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
-    },
-    {
-      name: 'the new authority is known everywhere and the server certificate is young',
-      stored: {
+    ],
+    [
+      'the server certificate comes from elsewhere',
+      { current: issued(T0), server: server(T0, { issuer: 'unknown' }) },
+      T0 + DAY,
+      { kind: 'IssueServer', signer: 'current', reason: 'ForeignIssuer' },
+    ],
+    [
+      'the new authority is not yet known everywhere',
+      { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0, { issuer: 'previous' }) },
+      T0 + 20 * DAY + 14 * MINUTE,
+      { kind: 'Keep' },
+    ],
+    [
+      'the new authority is known everywhere',
+      { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0, { issuer: 'previous' }) },
+      T0 + 20 * DAY + 15 * MINUTE,
+      { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
+    ],
+    [
+      'the new authority is known everywhere and the server certificate is young',
+      {
         current: issued(T0 + 20 * DAY),
         previous: issued(T0),
         server: { ...server(T0 + 19 * DAY, { issuer: 'previous' }), notAfter: T0 + 30 * DAY },
       },
-      now: T0 + 20 * DAY + 15 * MINUTE,
-      expected: { kind: 'IssueServer', signer: 'current', reason: 'AuthorityChanged' },
-    },
-    {
-      name: 'the server certificate is lost while the new authority spreads',
-      stored: { current: issued(T0 + 20 * DAY), previous: issued(T0) },
-      now: T0 + 20 * DAY + MINUTE,
-      expected: { kind: 'IssueServer', signer: 'previous', reason: 'ServerMissing' },
-    },
-    {
-      name: 'the previous authority ends before the new one has spread',
-      stored: {
+      T0 + 20 * DAY + 15 * MINUTE,
+      { kind: 'IssueServer', signer: 'current', reason: 'AuthorityChanged' },
+    ],
+    [
+      'the server certificate is lost while the new authority spreads',
+      { current: issued(T0 + 20 * DAY), previous: issued(T0) },
+      T0 + 20 * DAY + MINUTE,
+      { kind: 'IssueServer', signer: 'previous', reason: 'ServerMissing' },
+    ],
+    [
+      'the previous authority ends before the new one has spread',
+      {
         current: issued(T0 + 20 * DAY),
         previous: { ...issued(T0), notAfter: T0 + 20 * DAY + 10 * MINUTE },
         server: { ...server(T0, { issuer: 'previous' }), notAfter: T0 + 20 * DAY + 10 * MINUTE },
       },
-      now: T0 + 20 * DAY + MINUTE,
-      expected: { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
-    },
-    {
-      name: 'the server certificate would end while the new authority spreads',
-      stored: {
+      T0 + 20 * DAY + MINUTE,
+      { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
+    ],
+    [
+      'the server certificate would end while the new authority spreads',
+      {
         current: issued(T0 + 20 * DAY),
         previous: issued(T0),
         server: { ...server(T0, { issuer: 'previous' }), notAfter: T0 + 20 * DAY + 20 * MINUTE },
       },
-      now: T0 + 20 * DAY + MINUTE,
-      expected: { kind: 'IssueServer', signer: 'previous', reason: 'ServerExpiring' },
-    },
-    {
-      name: 'all replicas have had a day to change over',
-      stored: { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0 + 20 * DAY + 15 * MINUTE) },
-      now: T0 + 21 * DAY,
-      expected: { kind: 'DropPrevious' },
-    },
-    {
-      name: 'a replica may still serve the certificate of the previous authority',
-      stored: { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0 + 20 * DAY + 15 * MINUTE) },
-      now: T0 + 21 * DAY - 1,
-      expected: { kind: 'Keep' },
-    },
+      T0 + 20 * DAY + MINUTE,
+      { kind: 'IssueServer', signer: 'previous', reason: 'ServerExpiring' },
+    ],
+    [
+      'all replicas have had a day to change over',
+      { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0 + 20 * DAY + 15 * MINUTE) },
+      T0 + 21 * DAY,
+      { kind: 'DropPrevious' },
+    ],
+    [
+      'a replica may still serve the certificate of the previous authority',
+      { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0 + 20 * DAY + 15 * MINUTE) },
+      T0 + 21 * DAY - 1,
+      { kind: 'Keep' },
+    ],
   ];
-  for (const { name, stored, now, expected } of table) {
+  for (const [name, stored, now, expected] of table) {
     it(`answers ${(expected as { kind: string }).kind} when ${name}`, () => {
       expect(decideRotation(stored, now)).to.include(expected);
     });

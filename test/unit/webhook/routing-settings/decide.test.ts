@@ -65,46 +65,24 @@ const auto = { [ANNOTATION_TOPOLOGY_MODE]: 'auto' };
 const consider = { [LABEL_CONSIDER]: 'true' };
 
 describe('the handler of routing settings', () => {
+  const kept = { ...distribution, applied: distribution };
+
   describe('puts back what the owner dropped from a Service', () => {
-    const cases: { name: string; old: Shape; next: Shape; want: Shape }[] = [
-      {
-        name: 'the field',
-        old: { ...distribution, applied: distribution },
-        next: { applied: distribution },
-        want: { ...distribution, applied: distribution },
-      },
-      {
-        name: 'the field that the owner changed',
-        old: { ...distribution, applied: distribution },
-        next: { trafficDistribution: 'PreferClose', applied: distribution },
-        want: { ...distribution, applied: distribution },
-      },
-      {
-        name: 'annotation and label',
-        old: { labels: consider, annotations: auto, applied: { labels: consider, annotations: auto } },
-        next: { applied: { labels: consider, annotations: auto } },
-        want: { labels: consider, annotations: auto, applied: { labels: consider, annotations: auto } },
-      },
-      {
-        name: 'everything with applied itself',
-        old: { ...distribution, applied: distribution },
-        next: {},
-        want: { ...distribution, applied: distribution },
-      },
-      {
-        name: 'applied alone',
-        old: { ...distribution, applied: distribution },
-        next: distribution,
-        want: { ...distribution, applied: distribution },
-      },
-      {
-        name: 'beside what the owner sets',
-        old: { ...distribution, applied: distribution },
-        next: { labels: { app: 'x' }, applied: distribution },
-        want: { labels: { app: 'x' }, ...distribution, applied: distribution },
-      },
+    const applied = { labels: consider, annotations: auto };
+    const cases: readonly (readonly [name: string, old: Shape, next: Shape, want: Shape])[] = [
+      ['the field', kept, { applied: distribution }, kept],
+      ['the field that the owner changed', kept, { trafficDistribution: 'PreferClose', applied: distribution }, kept],
+      ['annotation and label', { ...applied, applied }, { applied }, { ...applied, applied }],
+      ['everything with applied itself', kept, {}, kept],
+      ['applied alone', kept, distribution, kept],
+      [
+        'beside what the owner sets',
+        kept,
+        { labels: { app: 'x' }, applied: distribution },
+        { labels: { app: 'x' }, ...kept },
+      ],
     ];
-    for (const { name, old, next, want } of cases)
+    for (const [name, old, next, want] of cases)
       it(name, () => expect(after(inputOf(serviceOf(next), serviceOf(old)))).to.deep.equal(serviceOf(want)));
 
     it('into an object without metadata.annotations', () => {
@@ -116,7 +94,7 @@ describe('the handler of routing settings', () => {
   });
 
   describe('leaves a Service alone', () => {
-    const dropped = { old: { ...distribution, applied: distribution }, next: { applied: distribution } };
+    const dropped = { old: kept, next: { applied: distribution } };
     const cases: { name: string; old?: Shape; next: Shape; user?: string }[] = [
       { name: 'on CREATE', next: dropped.next },
       { name: 'when the reconciler itself writes', ...dropped, user: RECONCILER },

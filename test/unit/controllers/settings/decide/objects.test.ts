@@ -231,17 +231,12 @@ describe('planService', () => {
     return { ...named('a', {}, annotations), spec: { trafficDistribution: value } };
   };
   const names = [
-    { name: 'ours, and the router knows it', value: 'PreferSameZone', olderName: false, changes: [] },
-    { name: 'ours, and a router knows the older', value: 'PreferSameZone', olderName: true, changes: ['PreferClose'] },
-    {
-      name: 'ours, and no router needs the older',
-      value: 'PreferClose',
-      olderName: false,
-      changes: ['PreferSameZone'],
-    },
-    { name: 'ours, and the router was not read', value: 'PreferClose', olderName: undefined, changes: [] },
-  ];
-  for (const { name, value, olderName, changes } of names) {
+    ['ours, and the router knows it', 'PreferSameZone', false, []],
+    ['ours, and a router knows the older', 'PreferSameZone', true, ['PreferClose']],
+    ['ours, and no router needs the older', 'PreferClose', false, ['PreferSameZone']],
+    ['ours, and the router was not read', 'PreferClose', undefined, []],
+  ] as const;
+  for (const [name, value, olderName, changes] of names) {
     it(`the name of the value, ${value}: ${name}`, () => {
       const { plan: found } = plan(carrying(value), ENABLED, { olderName });
       const fields = found.kind === 'patch' ? found.changes.filter(({ field }) => field.startsWith('spec.')) : [];
