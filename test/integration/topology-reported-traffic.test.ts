@@ -1229,7 +1229,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/48302',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.20.0'), rule({ outlierDetection: {} })] },
     around('istio'),
-    /by DestinationRule shop\/web; .* → where load is to be even instead/,
+    /by DestinationRule shop\/web: .* → where load is to be even instead/,
   ],
   [
     'https://github.com/istio/istio/issues/17802',
@@ -1293,6 +1293,22 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('envoy-gateway'),
     /Envoy prefers its own zone by BackendTrafficPolicy shop\/web(?! →)/,
+  ],
+  [
+    'https://gateway.envoyproxy.io/v1.8/tasks/traffic/zone-aware-routing/',
+    {
+      spec: CLOSE,
+      extra: [
+        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
+        running('gateway', { image: 'envoyproxy/gateway:v1.8.0' }),
+        beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
+          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
+          loadBalancer: { type: 'ConsistentHash', consistentHash: { type: 'SourceIP' } },
+        }),
+      ],
+    },
+    around('envoy-gateway'),
+    /^(?!.*keeps to zones).*Envoy goes by a hash, or weights of zones, of BackendTrafficPolicy shop\/web → `preferLocal` there/,
   ],
   [
     // Envoy asks for 6 endpoints where nothing is set.

@@ -9,7 +9,7 @@ import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from
 import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
 import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
-import { type Found, aliasesOf, byAddresses, memberIndex, servicesOf } from './members.ts';
+import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
@@ -205,14 +205,6 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   }));
 };
 
-/** Workloads that name the Service in variables, arguments or configuration, and their Pods. */
-export const callingOf = (service: Service, { members, pods }: Pick<BypassIndex, 'members' | 'pods'>) => {
-  const callers = members.callers.get(keyOfService(service)) ?? [];
-  const podsOf = ({ runner: { namespace, podLabels: matchLabels } }: (typeof callers)[number]) =>
-    (pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels));
-  return { callers, pods: callers.flatMap((each) => podsOf(each).map((pod) => ({ ...each, pod }))) };
-};
-
 /** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
 const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
   const { meshes, pods, daemonSets, members, steering, podsOf } = index;
@@ -263,7 +255,8 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     const isFar = near.length === 0 || (clients.length > 0 && !near.some(isOther));
     const possible = hidden !== undefined || bare !== undefined || (isFar && caller === undefined);
     const isOnly = areKnown && clients.every(counts);
-    return [{ client, evidence, possible, all: isOnly, image, controller: image, from, own, pod }];
+    const among = { image, controller: image, from, clients: [pod, ...clients.filter(counts)] };
+    return [{ client, evidence, possible, all: isOnly, own, ...among }];
   });
   const all = areKnown && clients.every(({ ambient }) => ambient === true);
   const ztunnel = byDaemonSet('ztunnel', 'istio-ambient', daemonSets).map((each) => ({ ...each, all }));

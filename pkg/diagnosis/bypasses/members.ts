@@ -124,6 +124,15 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
 };
 
 type MemberIndex = ReturnType<typeof memberIndex>;
+type Callers = Readonly<{ members: MemberIndex; pods: ReadonlyMap<string, readonly PodSummary[]> }>;
+
+/** Workloads that name the Service in variables, arguments or configuration, and their Pods. */
+export const callingOf = (service: Service, { members, pods }: Callers) => {
+  const callers = members.callers.get(keyOfService(service)) ?? [];
+  const own = ({ runner: { namespace, podLabels: matchLabels } }: (typeof callers)[number]) =>
+    (pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels));
+  return { callers, pods: callers.flatMap((each) => own(each).map((pod) => ({ ...each, pod }))) };
+};
 
 export interface Found {
   readonly client: ClientName;
@@ -133,9 +142,9 @@ export interface Found {
   readonly possible?: boolean;
   readonly image?: string | undefined;
   readonly entry?: EntryObject;
-  /** The namespace of a client, and one that is seen. */
+  /** The namespace of a client, and those that are seen. */
   readonly from?: string;
-  readonly pod?: PodSummary;
+  readonly clients?: readonly PodSummary[];
   /** Its setting is that of the program behind the Service, of which any Pod may answer, or the one that is asked for. */
   readonly known?: 'any' | 'members' | '' | undefined;
   /** Clients take the cluster IP: it is what the Pods connect to. */

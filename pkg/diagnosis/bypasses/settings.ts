@@ -24,9 +24,7 @@ export const BY_ITSELF = 'it chooses among the endpoints by itself, without zone
 
 /** istio/istio#40113 */
 const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
-const KEPT = 'Envoy prefers its own zone by {rule}';
-// istio/istio#39792, #46326
-const DETECTED = `${KEPT}; before Istio 1.20 only from Pods that a Service selects${EVERYWHERE}`;
+const KEPT = `Envoy prefers its own zone by {rule}${EVERYWHERE}`;
 /** istio/istio#39477, kyma-project.io istio "uneven-load-balancing-with-destination-rules" */
 const EVEN =
   'where load is to be even instead, `trafficPolicy.loadBalancer.localityLbSetting.enabled: false` in {rule}, beside `outlierDetection`';
@@ -44,16 +42,18 @@ const BY_RULE: Readonly<
     'Envoy follows `distribute` of {rule}, to what that names and to nothing else: zones without a ready endpoint fail, as it excludes failover',
     '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over',
   ],
-  kept: [`${KEPT}${EVERYWHERE}`, '', { keeps: true }],
+  kept: [KEPT, '', { keeps: true }],
+  // gateway.envoyproxy.io "Zone Aware Routing", Supported Combinations
+  hashed: ['Envoy goes by a hash, or weights of zones, of {rule}', '`preferLocal` there, without `ConsistentHash`'],
   // Envoy "min_cluster_size"; kgateway docs "Zone-aware routing"
   few: ['{rule} has no effect on fewer endpoints than its `minEndpointsThreshold` (6 by default)', 'a lower one there'],
   // envoyproxy/gateway#6763
   unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'],
-  // istio/istio#48302, #46295
+  // istio/istio#39792, #48302, #46295
   unserved: ['before Istio 1.20 {rule} does nothing for Pods that no Service selects', 'an update, or such a Service'],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
-  outlier: [DETECTED, '', { keeps: true }],
-  mesh: [DETECTED, EVEN, { keeps: true }],
+  outlier: [KEPT, '', { keeps: true }],
+  mesh: [KEPT, EVEN, { keeps: true }],
   // It comes before the field of the Service, and does nothing.
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
   partly: [
@@ -97,7 +97,7 @@ interface Seen extends Partial<Record<'image' | 'from', string>> {
   readonly count: number;
   readonly isZoned: boolean;
   readonly entry?: EntryObject;
-  readonly pod?: PodSummary;
+  readonly clients?: readonly PodSummary[];
   readonly services: readonly Service[];
   readonly entries: readonly EntryObject[];
 }
@@ -128,15 +128,16 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
 const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
 
 /** Why the object that decides keeps no zone although it is meant to. */
-const vainOf = ({ count, entries, image = '', pod, services }: Seen, locality: string, rule?: EntryObject) => {
+const vainOf = ({ count, entries, image = '', clients = [], services }: Seen, locality: string, rule?: EntryObject) => {
   const { least = '0', forced } = rule?.settings ?? {};
   if (locality === 'kept' && count < Number(least)) return 'few';
   const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
   const version = versionOf(image);
-  if (!/^(?:outlier|mesh)$/.test(locality) || !pod || !version || isSince(version, [1, 20, 0])) return locality;
-  const own = { namespace: pod.namespace, podLabels: pod.labels };
-  return services.some((service) => selects(service, own)) ? locality : 'unserved';
+  if (!/^(?:outlier|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
+  const isServed = ({ namespace, labels: podLabels }: PodSummary): boolean =>
+    services.some((service) => selects(service, { namespace, podLabels }));
+  return clients.every(isServed) ? locality : 'unserved';
 };
 
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */
@@ -189,15 +190,15 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: ways };
 };
 
+const says = (decides: string): Partial<Client> => ({ decides, setting: '' });
+
 /** Where an annotation makes zones count there is nothing left to set. */
 export const ifKept = (client: ClientName, ...annotations: readonly (StringMap | undefined)[]): Partial<Client> => {
   const all = annotations.flatMap((own) => Object.entries(own ?? {}));
   if (client === 'skipper/zones' && all.some((own) => own.join('=') === 'zalando.org/traffic-zone-aware=false'))
     return OPTED_OUT;
   const isKept = all.some(([key, value]) => CLIENTS[client].kept?.test(`${key}=${value}`));
-  return isKept
-    ? { decides: 'an annotation keeps it to zones, and a zone of it without Pods fails', setting: '', keeps: true }
-    : {};
+  return isKept ? { ...says('an annotation keeps it to zones, and a zone of it without Pods fails'), keeps: true } : {};
 };
 
 /** Whether ingress-nginx takes hints of a Service that asks as this one does: kubernetes/ingress-nginx#9165, #12974. */
@@ -216,17 +217,13 @@ const OPTED_OUT = {
 };
 
 /** kubernetes/kubernetes#79739 (GKE): what runs elsewhere may reach no cluster IP. */
-export const HOSTED: Partial<Client> = {
-  decides:
-    'no Node that is seen runs the API server (as on GKE, EKS and AKS): it goes to an endpoint by itself, or through a proxy that no object shows; its flags are set by who runs it, and the Service has no setting for it',
-  setting: '',
-};
+export const HOSTED = says(
+  'no Node that is seen runs the API server (as on GKE, EKS and AKS): it goes to an endpoint by itself, or through a proxy that no object shows; its flags are set by who runs it, and the Service has no setting for it',
+);
 
-export const OUTSIDE: Partial<Client> = {
-  decides:
-    'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
-  setting: '',
-};
+export const OUTSIDE = says(
+  'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
+);
 
 /** kubernetes/ingress-nginx#4024 */
 export const SHARED = {

@@ -3,7 +3,7 @@
 import { LABEL_CONSIDER } from '../../apis/names.ts';
 import { countBy, objectTitle } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
-import { callingOf } from '../bypasses/find.ts';
+import { callingOf } from '../bypasses/members.ts';
 import { TRAEFIK } from '../bypasses/clients.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';

@@ -185,7 +185,9 @@ const zonalTargets = (spec: Fields): Fields[] => {
  * for it; a port and a subset have their own (istio/istio pilot/pkg/networking/core/loadbalancer).
  */
 const localityOf = (object: Fields, all: readonly Fields[]): string | undefined => {
-  if (object['kind'] !== 'DestinationRule') return all.some(keepsZone) ? 'kept' : undefined;
+  const hashed = all.some((own) => own['type'] === 'ConsistentHash' || 'weightedZones' in fieldsIn(own, 'zoneAware'));
+  const kept = all.some(keepsZone) ? 'kept' : undefined;
+  if (object['kind'] !== 'DestinationRule') return hashed ? 'hashed' : kept;
   const policy = fieldsIn(object, 'spec.trafficPolicy');
   const setting = fieldsIn(policy, 'loadBalancer')['localityLbSetting'];
   if (textIn(policy, 'loadBalancer.simple') === 'PASSTHROUGH') return 'passthrough';

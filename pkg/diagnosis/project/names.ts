@@ -37,12 +37,10 @@ const registryIn = (texts: readonly Text[]): string | undefined => {
 /** Labels, as `app=web,tier=db`. */
 const LABELS = /^(?:[\w./-]+=[\w.-]+(?:,|$))+$/;
 
-/** Where it listens for gRPC: no host, or any address. */
+/** By which its server ends connections; where it listens for gRPC: no host, or any address. */
+const AGE = /max[._-]?(?:server[._-]?)?conn(?:ection)?[._-]?age(?![._-]?grace)/i;
 const GRPC_NAME = /^-*(?:(?:server|listen|app|service)[._-])?grpc/i;
 const GRPC_PORT = /^(?:-*[\w.-]+=)?(?:[\d.]*:|\[::\]:)?(\d{2,5})$/;
-
-/** By which its server ends connections. */
-const AGE = /max[._-]?(?:server[._-]?)?conn(?:ection)?[._-]?age(?![._-]?grace)/i;
 
 /** What variables and arguments name: hosts that may be Services, where it registers itself, and labels of Pods that it looks for. */
 export const namesIn = (podSpec: Fields) => {
