@@ -223,6 +223,10 @@ const byK3s: By = ({ annotations, labels, name, about }) => {
   return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there${addOn === 'coredns' && about !== 'service' ? ' (releases since 1.30.14, 1.31.10, 1.32.6 and 1.33.2 prefer to spread it over zones: k3s-io/k3s#12433)' : ''}`;
 };
 
+/** Where an operator takes it from, as far as that is known. */
+export const fieldOf = (group: string, about: About): string | undefined =>
+  Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1][about];
+
 /** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */
 const byOperator: By = ({ owner, labels, about }) => {
   const version = labels['olm.owner'];
@@ -232,10 +236,10 @@ const byOperator: By = ({ owner, labels, about }) => {
   // Groups of the API server's own controllers.
   if (owner === undefined || /^(?:|apps|batch|discovery\.k8s\.io|autoscaling)$/.test(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
-  const field = Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1];
-  return field?.[about] === undefined
+  const field = fieldOf(group, about);
+  return field === undefined
     ? `${who} owns it, and its operator may revert a change: make it there if it has a field for it`
-    : `${who} owns it, and its operator reverts other changes: make it there under ${field[about]}`;
+    : `${who} owns it, and its operator reverts other changes: make it there under ${field}`;
 };
 
 /** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */

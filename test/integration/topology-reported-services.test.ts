@@ -224,6 +224,9 @@ const PUBLISHED = {
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true, serving: false }, nodeName: 'node-2', zone: 'c' }],
 };
 const MARIADB = { apiVersion: 'k8s.mariadb.com/v1alpha1', kind: 'MariaDB', name: 'repl', uid: 'm', controller: true };
+const APART = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...ZONES }] } };
+const CNPG = { apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster', name: 'pg', uid: 'c', controller: true };
+const PROXY = [{ name: 'kube-proxy', image: 'registry.k8s.io/kube-proxy:v1.22.6' }];
 const ON_PREMISES = {
   ...DOWN,
   metadata: { name: 'mi-0', labels: { 'eks.amazonaws.com/compute-type': 'hybrid' } },
@@ -785,6 +788,135 @@ const ROWS: readonly Row[] = [
     'PodsWaiting',
     /^✓ effective: 100 %/,
     /Pod web-9 waits for a Node: its topologySpreadConstraint counts c, where .*→ Set `nodeTaintsPolicy: Honor`/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/106396',
+    {
+      nodes: ['a', 'b'],
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b'],
+      extra: [WAITING, { ...DOWN, spec: { unschedulable: true } }],
+    },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /counts c \(cordoned\), where every Node keeps it away\. → Uncordon it, or set `nodeTaintsPolicy: Honor`/,
+  ],
+  [
+    'https://github.com/gardener/gardener/pull/7826',
+    {
+      nodes: ['a', 'a', 'b'],
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, minDomains: 3 }, ON_NODES] },
+      extra: [WAITING],
+    },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 %/,
+    /asks for 3 zones, and 2 have Nodes\. → Have a Node that takes the Pod in each of 3 zones, or ask for fewer\./,
+    /may together leave no Node/,
+  ],
+  [
+    'https://github.com/zalando/postgres-operator/issues/764',
+    {
+      spec: { ...CLOSE, selector: { app: 'web', role: 'replica' } },
+      endpoints: ['a:a', 'b:b'],
+      extra: [
+        ...['replica', 'replica', 'master', ''].map((role, index) => ({
+          ...WAITING,
+          metadata: { namespace: 'shop', name: `pg-${index}`, labels: { app: 'web', ...(role && { role }) } },
+          spec: role === '' ? {} : { nodeName: `node-${index}` },
+        })),
+        {
+          ...BY_SIZE,
+          metadata: { namespace: 'shop', name: 'pg' },
+          spec: { replicas: 4, template: { metadata: { labels: { app: 'web' } }, spec: { affinity: APART } } },
+        },
+      ],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /Pod pg-3 waits for a Node: its podAntiAffinity lets one Pod in each zone.* → Replace that podAntiAffinity by .* What writes that label/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/1528',
+    {
+      endpoints: [...times('a', 5), ...times('b', 4), 'c'],
+      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /PodsNotSpread Ready endpoints of Service shop\/web by zone: a 5, b 4, c 1\. .* is a preference only .*→ Set `whenUnsatisfiable: DoNotSchedule`/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/122278',
+    {
+      nodes: ['', ''],
+      endpoints: ['', ''],
+      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+    },
+    'NotWanted',
+    'EndpointWithoutZone',
+    /no share can be predicted/,
+    /\(maxSkew 1, ScheduleAnyway\), a label that no Node has: then none of its preferred constraints spreads anything/,
+  ],
+  [
+    'https://github.com/cloudnative-pg/cloudnative-pg/issues/2192',
+    {
+      endpoints: ['a', 'a'],
+      pods: null,
+      service: { ownerReferences: [CNPG] },
+      extra: [{ ...OF_KRUISE, metadata: { ...WAITING.metadata, ownerReferences: [CNPG] } }],
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted: /,
+    /Cluster pg makes its Pods, .* changed there, under spec\.topologySpreadConstraints\./,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/cluster-api-provider-gcp/issues/569',
+    {
+      nodes: ['a', 'a'],
+      endpoints: ['a', 'a'],
+      pods: { topologySpreadConstraints: [] },
+      extra: [
+        {
+          ...UNTAINTED_SERVER,
+          spec: { taints: [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }] },
+        },
+      ],
+    },
+    'Effective',
+    'SingleZone',
+    /^✓ effective: 100 %/,
+    /worker Nodes are in a\. → Nothing to do for traffic\. .* a MachineDeployment with `failureDomain` for each/,
+  ],
+  [
+    'https://github.com/kubeedge/kubeedge/issues/4101',
+    {
+      nodes: ['a', 'b'],
+      plane: [
+        { ...kubeProxy('1.22.6'), spec: { template: { spec: { containers: PROXY, nodeSelector: { cloud: '' } } } } },
+      ],
+      endpoints: ['a', 'b'],
+    },
+    'NotWanted',
+    'NotRequested',
+    /no share can be predicted \(the data plane is not known\)/,
+    /kube-proxy leaves the Node out, .* Pods on it reach no cluster IP, and one has to be run \(KubeEdge: EdgeMesh\)/,
+    /assuming kube-proxy/,
+  ],
+  [
+    'https://github.com/kubernetes/kops/issues/1998',
+    { endpoints: ['a'], pods: { containers: [{ name: 'minio', image: 'minio/minio:RELEASE.2023-01-01' }] } },
+    'NotWanted',
+    'SingleEndpoint',
+    /33 % of connections stay in their zone$/,
+    /would be a store of its own/,
+    /takes parts from others/,
   ],
   [
     'https://github.com/MicrosoftDocs/azure-aks-docs/issues/149',
@@ -1660,6 +1792,29 @@ const ROWS: readonly Row[] = [
     /Nothing to do for clients/,
   ],
   [
+    'https://github.com/gardener/gardener/pull/6997',
+    {
+      endpoints: ['b', 'b'],
+      workload: HIGHLY_AVAILABLE,
+      pods: { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } },
+      podLabels: { 'gardener.cloud/role': 'controlplane' },
+      extra: [
+        inShop('networking.istio.io/v1', 'VirtualService', {
+          gateways: ['gw'],
+          tls: [{ route: [{ destination: { host: 'web' } }] }],
+        }),
+        inShop('networking.istio.io/v1', 'DestinationRule', {
+          host: 'web',
+          trafficPolicy: { loadBalancer: { localityLbSetting: { enabled: true } }, outlierDetection: {} },
+        }),
+      ],
+    },
+    'Effective',
+    'SingleZone',
+    /^! through its cluster IP 100 % .*; istio-gateway \(VirtualService shop\/beside\) goes around it$/,
+    /those of others may cross, but for an Istio ingress gateway in the same zone/,
+  ],
+  [
     'https://github.com/gardener/gardener-extension-provider-aws/issues/703',
     {
       endpoints: ['b', 'b'],
@@ -2015,7 +2170,7 @@ const ROWS: readonly Row[] = [
       endpoints: ['a:a', 'b:b', 'c:c', 'c:c'],
       extra: [WAITING],
       pods: {
-        affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...ZONES }] } },
+        affinity: APART,
         topologySpreadConstraints: [],
       },
     },

@@ -9,7 +9,7 @@ import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
-import { BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, RING } from './programs.ts';
+import { BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
 import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
@@ -202,6 +202,8 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
     const known = setting && (decides === undefined && !setting.startsWith('none') ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
+  // kubernetes/kops#1998
+  if (OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1) return [];
   if (twin === undefined || (behind && callerOf(twin) === undefined)) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));
     return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: !isSure, behind, own: ways }));

@@ -29,6 +29,7 @@ const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, in all zo
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
 const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
+const BY_SLOT = 'any member names the one that has the key, and clients connect to that, in whatever zone it is';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
 const NONE = 'none is known';
@@ -40,6 +41,9 @@ export const RING = /ingester|store-gateway/;
 
 /** Clients take the cluster IP, and what their requests lead to goes on from there. */
 export const GOES_ON: readonly unknown[] = [OF_DATABASE, BY_LEADER, BY_ROLES, BY_STORAGES, BY_PARTS];
+
+/** Of one Pod that has no others. */
+export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS];
 
 /** Without a headless Service too: all, all at such a port, or surely so. */
 type Always = true | 'surely' | RegExp | undefined;
@@ -98,6 +102,8 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   // bitnami/charts#5201
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
+  // PayU/redis-operator#152; redis.io "Redis cluster specification"
+  [/redis-?cluster/i, 'reads from replicas of its zone (`READONLY`), where the client can', true, BY_SLOT],
   [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
   [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP', true, BY_SHARDS],
   [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],

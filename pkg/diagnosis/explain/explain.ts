@@ -103,8 +103,12 @@ const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServe
 /** gardener/gardener docs/development/high-availability.md */
 const PLACED = [
   "Gardener's webhook for high availability keeps the Pods of this namespace",
-  'Nothing to do for clients of the same namespace; those of others may cross. A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.',
+  'Nothing to do for clients of the same namespace; those of others may cross, but for an Istio ingress gateway in the same zone (newer releases of Gardener run one for each zone of a Seed: gardener/gardener#6997). A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.',
 ] as const;
+
+/** kubernetes-sigs/cluster-api-provider-gcp#569 */
+const WORKERS =
+  'Nothing to do for traffic. Pods in other zones need Nodes there that take them (Cluster API: a MachineDeployment with `failureDomain` for each).';
 
 /** Azure/AKS#2389 */
 const SPREAD_IN_ONE =
@@ -114,7 +118,8 @@ const SPREAD_IN_ONE =
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name, wish } = facts;
   const isVainSpread = facts.workloads.some((workload) => zoneConstraint(workload) !== undefined);
-  const [single, help = isVainSpread ? SPREAD_IN_ONE : undefined] =
+  const isDedicated = facts.index.zones.size > 1 ? WORKERS : undefined;
+  const [single, help = isVainSpread ? SPREAD_IN_ONE : isDedicated] =
     placedIn(facts.workloads) === undefined ? ['All ready worker Nodes are'] : PLACED;
   // What is on no Node may be anywhere, as the endpoints of a control plane.
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
@@ -216,6 +221,9 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
     !(wanted || isCalled || past !== undefined) &&
     bypasses.every(({ client }) => client === 'kube-apiserver') &&
     (ways.length > 0 || entry?.policy === 'Local');
+  // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
+  const served = new Set(facts.endpoints.map(({ zone }) => zone));
+  const isServed = [...index.workerZones].every((zone) => served.has(zone));
   const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
   return {
     through: 'clusterIP' as const,
@@ -224,7 +232,13 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
       client,
       object: evidence.object,
       possible: possible || unsure,
-      ...defined({ byHints: byHints || undefined, all: all || undefined, behind, keeps: keeps || undefined, watches }),
+      ...defined({
+        byHints: byHints || undefined,
+        all: all || undefined,
+        behind,
+        keeps: (keeps && (all || isServed)) || undefined,
+        watches,
+      }),
     })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,

@@ -42,30 +42,57 @@ export const drawnText = (workload: Workload): string => {
     : `The podAffinity of ${workloadTitle(workload)} on ${LABEL_ZONE} ${DRAWN[workload.drawn]}.`;
 };
 
+export const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it spreads nothing';
+
+export const spreadBy = (workload: Workload, { nodes }: Pick<Facts, 'nodes'>): string => {
+  const constraint = zoneConstraint(workload);
+  if (constraint === undefined) {
+    const by = workload.zoneAntiAffinity ? `podAntiAffinity on ${LABEL_ZONE}` : 'nothing spreads its Pods over zones';
+    const drawn = workload.drawn === undefined ? '' : `, its podAffinity ${DRAWN[workload.drawn]}`;
+    return `${workloadTitle(workload)}: ${by}${drawn}`;
+  }
+  const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
+  // kubernetes/kubernetes#122278, #127310
+  const isBlind = whenUnsatisfiable === 'ScheduleAnyway' && nodes.every((node) => zoneOfNode(node) === '');
+  const blind = isBlind ? ', a label that no Node has: then none of its preferred constraints spreads anything' : '';
+  const how = selectsOwn ? `(maxSkew ${maxSkew}, ${whenUnsatisfiable})${blind}` : SELECTS_NONE;
+  return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
+};
+
 /** What hard constraints count although every Node there keeps the Pods away. */
-const countedInVain = ({ snapshot, workloads }: Facts): string[] =>
-  workloads.flatMap((workload) => {
+const countedInVain = ({ snapshot, makers }: Facts): string[] =>
+  makers.flatMap((workload) => {
     const open = itemsOf(snapshot.nodes).filter((node) => selectsNode({ nodes: workload.nodeTerms ?? [] }, node));
     const hard = workload.spread.filter((each) => each.whenUnsatisfiable === 'DoNotSchedule' && !each.honorsTaints);
     return hard.flatMap(({ topologyKey }) =>
       [...Map.groupBy(open, ({ metadata }) => metadata?.labels?.[topologyKey] ?? '')]
         .filter(([domain, own]) => domain !== '' && own.every((node) => barrier(node, workload) !== undefined))
-        .map(([domain]) => (/^\d+$/.test(domain) ? `zone "${domain}"` : domain)),
+        .map(([domain, own]) => {
+          const why = own.every(({ spec }) => spec?.unschedulable === true) ? ' (cordoned)' : '';
+          return `${/^\d+$/.test(domain) ? `zone "${domain}"` : domain}${why}`;
+        }),
     );
   });
 
 /** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
 export const waitingFor = (facts: Facts) => {
-  const pending = facts.pods.filter(({ nodeName }) => nodeName === '');
+  // A label that the Service selects by may come once the Pod runs (zalando/postgres-operator#764).
+  const isOwn = ({ namespace, labels }: Facts['pods'][number]): boolean =>
+    namespace === facts.ref.namespace &&
+    facts.makers.some((own) => matchesSelector({ matchLabels: own.podLabels }, labels));
+  const late =
+    facts.workloads.length > 0 || facts.makers.length === 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
+  const pending = [...new Set([...facts.pods.filter(({ nodeName }) => nodeName === ''), ...late])];
   if (pending.length === 0) return { text: '' };
-  const wanted = Math.max(...facts.workloads.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
+  const wanted = Math.max(...facts.makers.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
   const labels = new Set([LABEL_HOSTNAME, ...facts.nodes.flatMap((node) => Object.keys(node.metadata?.labels ?? {}))]);
-  const missing = facts.workloads.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));
+  const missing = facts.makers.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));
   const zones = facts.clientZones.length;
+  const isWide = wanted > Math.max(zones, 1);
   const vain = countedInVain(facts);
-  const apart = facts.workloads.find((own) => own.apart?.includes(LABEL_ZONE) === true && own.replicas > zones);
+  const apart = facts.makers.find((own) => own.apart?.includes(LABEL_ZONE) === true && own.replicas > zones);
   const said = pending.flatMap(({ unplaced = [] }) => unplaced);
-  const rolling = facts.workloads.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
+  const rolling = facts.makers.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
     // cozystack/cozystack#3358
     [
@@ -80,28 +107,34 @@ export const waitingFor = (facts: Facts) => {
       rolling && 'its podAntiAffinity counts Pods of the older roll-out too',
       'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.',
     ],
-    ['spread', wanted > Math.max(zones, 1) && `minDomains of its topologySpreadConstraint asks for ${wanted} zones`],
+    // gardener/gardener#7826
+    [
+      'spread',
+      isWide && `minDomains of its topologySpreadConstraint asks for ${wanted} zones, and ${zones} have Nodes`,
+      `Have a Node that takes the Pod in each of ${wanted} zones, or ask for fewer.`,
+    ],
     [
       'anti-affinity',
       apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
       remedyOf('OnePerZone'),
     ],
+    // kubernetes/kubernetes#106396
     [
       'spread',
       vain.length > 0 && `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away`,
-      'Set `nodeTaintsPolicy: Honor` in that constraint (Kubernetes 1.26 and newer), give the Pods a toleration, or a node affinity that leaves the zone out.',
+      `${vain.join().includes('(cordoned)') ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give the Pods a toleration, or a node affinity that leaves it out.`,
     ],
     // kubernetes/kubernetes#109364
-    ...facts.workloads.map((workload) => {
+    ...facts.makers.map((workload) => {
       const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
       const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
-      return ['spread', missing.length === 0 && hard.length > 1 && text] as const;
+      return ['spread', missing.length + vain.length === 0 && !isWide && hard.length > 1 && text] as const;
     }),
     // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146; Orange-OpenSource/nifikop#73
     [
       'volume',
       (said.some((own) => own.includes('volume node affinity')) ||
-        facts.workloads.some(({ volumes }) => volumes === true)) &&
+        facts.makers.some(({ volumes }) => volumes === true)) &&
         'its volume may hold it to a zone without room, to another zone than its next volume, or where a constraint lets none in',
       'See where its volumes lie (node affinity in `kubectl get pv -o yaml`). Where that is one zone, have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Where they lie in different zones, or without need of the data, delete the claims with the Pod (after a backup of what is needed): a StorageClass with `volumeBindingMode: WaitForFirstConsumer` makes new volumes where the Pod is placed.',
     ],

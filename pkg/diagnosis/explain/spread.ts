@@ -6,7 +6,7 @@ import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { markedSlices } from '../../evacuation/decide.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { STORES } from '../bypasses/programs.ts';
-import { isPlacedByGardener } from '../owner.ts';
+import { fieldOf, isPlacedByGardener } from '../owner.ts';
 import { barrier } from '../models/lookup.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
@@ -16,11 +16,12 @@ import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } f
 import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import {
-  DRAWN,
+  SELECTS_NONE,
   drawnText,
   prefersApart,
   revisesPods,
   rollingText,
+  spreadBy,
   waitingCauses,
   waitingFor,
   workloadTitle,
@@ -34,26 +35,12 @@ export const byZone = (counts: ReadonlyMap<string, number>): string =>
     .map(([zone, count]) => `${zone || 'no zone'} ${count}`)
     .join(', ');
 
-const SELECTS_NONE = 'whose labelSelector matches none of its own Pods, so it spreads nothing';
-
-const spreadBy = (workload: Workload): string => {
-  const constraint = zoneConstraint(workload);
-  if (constraint === undefined) {
-    const by = workload.zoneAntiAffinity ? `podAntiAffinity on ${LABEL_ZONE}` : 'nothing spreads its Pods over zones';
-    const drawn = workload.drawn === undefined ? '' : `, its podAffinity ${DRAWN[workload.drawn]}`;
-    return `${workloadTitle(workload)}: ${by}${drawn}`;
-  }
-  const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
-  const how = selectsOwn ? `(maxSkew ${maxSkew}, ${whenUnsatisfiable})` : SELECTS_NONE;
-  return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
-};
-
 const byMean = ({ kind }: Facts['autoscalers'][number]): boolean => kind === 'HorizontalPodAutoscaler';
 
 export const spreadText = (facts: Facts): string => {
   const { makers, wish, autoscalers } = facts;
   const scalers = autoscalers.filter(byMean).map(({ kind, name }) => `${kind} ${name} scales by the mean of all zones`);
-  const found = [...makers.map(spreadBy), ...scalers].sort(byText);
+  const found = [...makers.map((own) => spreadBy(own, facts)), ...scalers].sort(byText);
   return [...found, ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
 };
 
@@ -195,7 +182,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
   const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
-  return say(`${spreadBy(workload)} ${undone}`, held ?? anew);
+  return say(`${spreadBy(workload, facts)} ${undone}`, held ?? anew);
 };
 
 const LEADER_REMEDY =
@@ -230,18 +217,20 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   const { remedy } = waitingFor(facts);
   if (first !== undefined)
     return remedy && first.remedy === VOLUMES_REMEDY ? remedy : [remedy ?? '', first.remedy].join(' ').trim();
-  if (chosenBy(facts) !== '') return `${ROLE_REMEDY} ${found[0]?.remedy ?? ''}`.trim();
+  if (chosenBy(facts) !== '') return `${remedy ?? ''} ${ROLE_REMEDY} ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();
   const [waiting] = waitingCauses(facts);
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;
   // What waits would not come to lie elsewhere by a restart.
   return waiting && !isHeld ? waiting.remedy : found[0]?.remedy;
 };
 
-const unseenMaker = ({ pods, snapshot: { workloads } }: Facts): string => {
+const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {
   const makers = listed(pods.flatMap(({ madeBy }) => madeBy ?? []));
+  const [by] = service.metadata?.ownerReferences ?? [];
+  const field = fieldOf(by?.apiVersion.replace(/\/.*/, '') ?? '', 'template');
   const place = makers.startsWith('StrimziPodSet')
     ? '`rack` only prefers to spread them, constraints belong in `spec.template.pod` of the KafkaNodePool (or KafkaConnect), or `spec.kafka.template.pod` of the Kafka'
-    : 'it has to be changed there';
+    : `it has to be changed there${field === undefined ? '' : `, under ${field}`}`;
   if (makers !== '') return ` ${makers} makes its Pods, and is not read here: ${place}.`;
   return workloads.kind === 'unknown'
     ? ` What spreads them could not be seen (${workloads.why}).`
@@ -281,7 +270,11 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     const remedy = role === '' ? (waitingCauses(facts)[0]?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${waitingFor(facts).text}`, remedy)];
   }
-  if (empty.length === 0) return [];
+  // Every zone has some, and more apart than its constraint allows (aws/karpenter-provider-aws#1528).
+  const skew = Math.max(...counts.values()) - Math.min(...counts.values());
+  const isPlain = role === '' && facts.wish.mode === 'none' && !counts.has('');
+  const isBroken = (own: Workload) => isPlain && skew > (zoneConstraint(own)?.maxSkew ?? skew);
+  if (empty.length === 0 && (makers.length > 1 || !makers.some(isBroken))) return [];
   const found = makers.map((workload) => placing(facts, workload, empty));
   const why = found.map((each) => ` ${each.why}`).join('') || unseenMaker(facts);
   const rolling = makers.map(rollingText).join('');
@@ -289,12 +282,15 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const isOnOne = only.nodeName !== '' && endpoints.every(({ nodeName }) => nodeName === only.nodeName);
   const host = isOnOne ? ` on ${only.nodeName}` : '';
   const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are${host} in ${only.zone}. ` : '';
-  const none = `${together}No ready${label} endpoint of Service ${name} ${empty.some((zone) => counts.has(zone)) ? 'serves' : 'is in'} ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
+  const lacks = `${together}No ready${label} endpoint of Service ${name} ${empty.some((zone) => counts.has(zone)) ? 'serves' : 'is in'} ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
+  const none = empty.length > 0 ? lacks : `Ready${label} endpoints of Service ${name} by zone: ${byZone(counts)}.`;
   const { text = '', remedy, everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
   if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
   const evidence = `${none}${why}${rolling}${text}${waitingFor(facts).text}${chosen}`;
-  return [cause('effective', 'PodsNotSpread', evidence, spreadRemedy(facts, found))];
+  return [
+    cause(empty.length > 0 ? 'effective' : 'prerequisite', 'PodsNotSpread', evidence, spreadRemedy(facts, found)),
+  ];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */

@@ -207,6 +207,13 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
     const facts = { title: 'unknown', why, source: 'k3s and RKE2 server flags', evidence: [off] };
     return unknownAnswer(node, facts, context);
   }
+  // kubeedge/kubeedge#4101
+  const proxies = context.daemonSets.filter((set) => isAgent(KUBE_PROXY_AGENT, set));
+  const [first] = proxies;
+  if (sign === undefined && first !== undefined && !proxies.some((set) => selectsNode(set, node))) {
+    const why = `${objectTitle(first)} leaves the Node out, and no other data plane is seen there: where none is, Pods on it reach no cluster IP, and one has to be run (KubeEdge: EdgeMesh)`;
+    return unknownAnswer(node, { title: 'none seen', why, source: 'kubeedge/kubeedge#4101', evidence: [] }, context);
+  }
   if (sign === undefined) {
     const unsure = [...doubts, ...doubtsAbout(absent, KUBE_PROXY_AGENT), WOULD_SHOW];
     return kubeProxyAnswer(node, { doubts: unsure }, context);
