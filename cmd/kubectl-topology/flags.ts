@@ -67,12 +67,10 @@ export const versionFlags = (of = 'the control plane and of every proxy') => ({
 
 const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-const isAboveZero = (value: number): boolean => value > 0;
-
 /** Undefined, or no finite number, for what is none. */
 type NumberOf = (text: string) => number | undefined;
 
-export const numberFlag = (expected: string, numberOf: NumberOf, fits = isAboveZero) =>
+export const numberFlag = (expected: string, numberOf: NumberOf, fits = (value: number): boolean => value > 0) =>
   expecting(expected, (text) => {
     const value = numberOf(text) ?? Number.NaN;
     return Number.isFinite(value) && fits(value) ? value : undefined;

@@ -79,13 +79,8 @@ export const answerWithout = async (io: Io, flags: AuditFlags, zones: readonly s
   }
   const { snapshot, namespace } = await loadForSurvival(flags, zones, io);
   const measured = await readMeasured(snapshot, flags, io);
-  const report = survival(snapshot, {
-    zones,
-    now: io.now(),
-    ...statedBy(flags),
-    ...limitsOf(flags),
-    ...defined({ measured, namespace }),
-  });
+  const asked = { zones, now: io.now(), ...limitsOf(flags), ...defined({ measured, namespace }) };
+  const report = survival(snapshot, { ...asked, ...statedBy(flags) });
   await print(io, output, report, (style) => renderSurvival(report, style));
   return report.survives ? 0 : 1;
 };

@@ -47,8 +47,7 @@ const listPricesFor = (nodes: readonly Node[]): PriceTable => {
   const has = (label: RegExp): boolean =>
     nodes.some(({ metadata }) => Object.keys(metadata?.labels ?? {}).some((key) => label.test(key)));
   if (has(/^(?:cloud\.google\.com\/gke-|topology\.gke\.io\/)/)) return BUILT_IN_PRICES.gcp;
-  const isAzure = has(AZURE);
-  return BUILT_IN_PRICES[isAzure ? 'azure' : DEFAULT_PRICES];
+  return BUILT_IN_PRICES[has(AZURE) ? 'azure' : DEFAULT_PRICES];
 };
 
 export const isBuiltInPrices = (name: string): name is keyof typeof BUILT_IN_PRICES =>

@@ -142,9 +142,6 @@ const write = (
   change: { zone: string | undefined; record: ZoneRecord | undefined; message: string },
 ) => ({ kind: 'write', reason, groups, moves: change.zone !== before, ...change }) as const;
 
-/** Labels set by hand have no controller behind them. */
-const isPerson = (manager: string): boolean => manager.startsWith('kubectl');
-
 /**
  * KubeEdge 1.21 and newer write and delete the zone label themselves. A writer that marks members with KubeEdge's own label is
  * KubeEdge's controller, whatever its name there.
@@ -153,7 +150,8 @@ const isKubeEdges = ({ zoneManagers, memberManagers }: GroupNode): boolean =>
   zoneManagers.some(
     (manager) =>
       manager === KUBEEDGE_MANAGER ||
-      (memberManagers.includes(manager) && manager !== COMMANDS.flowController && !isPerson(manager)),
+      // Labels set by hand have no controller behind them.
+      (memberManagers.includes(manager) && manager !== COMMANDS.flowController && !manager.startsWith('kubectl')),
   );
 
 /** The label is as we wrote it, and no other owner of the label has written it since. */

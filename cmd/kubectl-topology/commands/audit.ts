@@ -57,12 +57,8 @@ export const audit = topologyCommand({
     const assumed = gigabytesPerDay === undefined ? undefined : { tariff: await tariff(), gigabytesPerDay };
     const bill = measured === undefined ? assumed : { tariff: await tariff(), measured };
     const fixes = flags.output === 'json' || flags.output === 'yaml';
-    const report = auditCluster(snapshot, {
-      now: io.now(),
-      fixes,
-      ...statedBy(flags),
-      ...defined({ namespace, bill }),
-    });
+    const options = { now: io.now(), fixes, ...statedBy(flags), ...defined({ namespace, bill }) };
+    const report = auditCluster(snapshot, options);
     const services = sortServices(report.services, sortBy);
     const sorted = { ...report, services: reverse ? services.reverse() : services };
     const findings = auditFindings(sorted, flags.filename?.[0]);

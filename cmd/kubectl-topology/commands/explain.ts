@@ -51,8 +51,8 @@ export const explain = topologyCommand({
     if (evacuatedZones({ slices }).length > 0) more.push('evacuations');
     const snapshot = await read.withMore(more);
     const traffic = await readMeasured(snapshot, flags, io);
-    const stated = { now: io.now(), crossing: flags.crossing ?? false, ...statedBy(flags) };
-    const options = { ...stated, ...defined({ measured: traffic }) };
+    const { crossing = false } = flags;
+    const options = { now: io.now(), crossing, ...statedBy(flags), ...defined({ measured: traffic }) };
     const report = explainService(snapshot, service, options);
     const measured =
       traffic === undefined

@@ -81,9 +81,7 @@ export const simulate = topologyCommand({
     const options = {
       ...statedBy(flags),
       ...defined({ port, family, weights, demand, capacity, targetUtilization, maxOverload, replicas }),
-      ...(gbPerDay === undefined
-        ? {}
-        : { gigabytesPerDay: gbPerDay, ...defined({ prices: await readPrices(prices) }) }),
+      ...defined({ gigabytesPerDay: gbPerDay, prices: await readPrices(prices) }),
     };
     const { simulate: simulateService } = await import('../../../pkg/diagnosis/simulate/simulate.ts');
     const result = simulateService(snapshot, service, options);

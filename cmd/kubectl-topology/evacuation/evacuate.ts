@@ -17,9 +17,9 @@ import { acceptedText, progressText, renderLeft, renderSurvivalCheck } from '../
 import { countText } from '../../../pkg/report/figures.ts';
 import { type StillSeen, stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
 import { type ExitCode, type Io, UsageError } from '../io.ts';
-import { deleteEvacuation, listEvacuations, saysNotInstalled, unlessLeft } from './session.ts';
 import { withClient, withProgress } from '../session.ts';
 import type { EvacuateFlags } from './flags.ts';
+import { deleteEvacuation, listEvacuations, saysNotInstalled, unlessLeft } from './follow.ts';
 import { followEvacuation, measureFromNow } from './follow.ts';
 import { readMeasured } from '../measured-flags.ts';
 import { print, styleOf } from '../output.ts';
@@ -103,11 +103,8 @@ const check = async (
     .filter(({ metadata: { uid } }) => uid !== wish.metadata.uid)
     .map((evacuation) => asEvacuation(evacuation, namespaces));
   const measured = await readMeasured(snapshot, flags, io);
-  const checked = checkEvacuation(snapshot, asEvacuation(wish, namespaces), others, {
-    now: io.now(),
-    ...limitsOf(flags),
-    ...defined({ measured, namespace }),
-  });
+  const options = { now: io.now(), ...limitsOf(flags), ...defined({ measured, namespace }) };
+  const checked = checkEvacuation(snapshot, asEvacuation(wish, namespaces), others, options);
   // A smaller share of one that runs moves endpoints back, of few endpoints all.
   const isReason = ({ reason }: (typeof checked.refusals)[number]): boolean =>
     wish.metadata.uid === undefined || reason !== 'NothingToMove';

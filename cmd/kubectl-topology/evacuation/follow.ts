@@ -1,16 +1,43 @@
-// Follows a ZoneEvacuation, or the slices that still show one, until what was asked for is done.
+// What the commands of evacuations share: the ZoneEvacuations of a cluster, and how one is followed, or the slices that still show it, until what
+// was asked for is done.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { defined, keyOf } from '../../../pkg/apis/values.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { RETRY_MS, isMarkedFor, isPassing, listMarked } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { isForbidden } from '../../../pkg/kubernetes/errors.ts';
+import { ifFound, isForbidden } from '../../../pkg/kubernetes/errors.ts';
+import { listAll } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
 import type { ClusterFlags } from '../flags.ts';
-import type { Io } from '../io.ts';
+import type { ExitCode, Io } from '../io.ts';
 import { type LiveTraffic, withTraffic } from '../measured-flags.ts';
+
+/** All there are, in name order; undefined where the cluster does not serve the kind. */
+export const listEvacuations = (client: Client, signal: AbortSignal): Promise<ZoneEvacuation[] | undefined> =>
+  ifFound(listAll(client, ZONE_EVACUATIONS, {}, signal));
+
+/** As for `status`: nothing is installed. */
+export const saysNotInstalled = ({ err }: Io): ExitCode => {
+  err.write('error: the cluster serves no ZoneEvacuations: install the chart, whose settings-reconciler evacuates\n');
+  return 3;
+};
+
+/** This one, and none that came under its name since. */
+export const deleteEvacuation = (
+  client: Client,
+  { metadata: { name = '', uid } }: ZoneEvacuation,
+  signal: AbortSignal,
+): Promise<void> =>
+  client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, signal);
+
+/** For a promise that is only waited for: undefined where the person went away, since what was begun goes on. */
+export const unlessLeft =
+  ({ signal }: Io) =>
+  (error: unknown): undefined => {
+    if (!signal.aborted) throw error;
+  };
 
 /** Asks until it is done, also where the API server does not answer for a while. */
 const untilDone = async <T>(once: () => Promise<T | undefined>, signal: AbortSignal, pauseMs = RETRY_MS) => {

@@ -6,10 +6,9 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/figures.ts';
 import type { FlagsOf } from '../command.ts';
 import { type ExitCode, type Io, UsageError } from '../io.ts';
-import { deleteEvacuation, listEvacuations, unlessLeft } from './session.ts';
 import { withClient, withProgress } from '../session.ts';
 import type { RETURN_FLAGS } from './flags.ts';
-import { followReturn } from './follow.ts';
+import { deleteEvacuation, followReturn, listEvacuations, unlessLeft } from './follow.ts';
 
 const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
   const returned = await withProgress(io, (show) =>
