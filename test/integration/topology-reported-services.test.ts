@@ -171,6 +171,7 @@ const routed = (own: object) =>
   inShop('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', ...own }] }] });
 const traefik = (image: string, ...args: string[]) =>
   inShop('apps/v1', 'Deployment', { template: { spec: { containers: [{ image, args }] } } });
+const DIRECT = { template: { spec: { containers: [{ image: 'gateway:1', env: [{ name: 'direct_functions', value: 'true' }] }] } } };
 const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
   redirectFrontend: { serviceMatcher: { serviceName: 'web', namespace: 'shop' } },
 });
@@ -1237,7 +1238,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     'StickyClients',
     /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
-    /let clients balance over all Pods \(gRPC: `round_robin`, which takes a headless Service\)/,
+    /let clients balance over all Pods \(gRPC: `round_robin`, which takes a headless Service and `dns:\/\/\/` before its name\)/,
   ],
   [
     'https://github.com/traefik/traefik/issues/10303',
@@ -2200,6 +2201,116 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: .*33 %/,
     /→ Clients in other zones cross, .*would be a store of its own, .*podAffinity to this Pod/,
     /NotRequested|Run more replicas|kubectl (?:patch|scale|rollout)/,
+  ],
+  // Who keeps connections, by who calls.
+  [
+    'https://github.com/vectordotdev/vector/issues/6653',
+    { version: '1.21.14', extra: frontOf('web', 'timberio/vector:0.14.0-debian') },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /Deployment front names it.*`haproxy\.enabled: true`/,
+  ],
+  [
+    'https://github.com/prometheus/prometheus/issues/8402',
+    {
+      version: '1.32.3',
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        ...frontOf('other', 'quay.io/prometheus/prometheus:v3.2.1'),
+        inShop('monitoring.coreos.com/v1', 'Prometheus', { remoteWrite: [{ url: 'http://web.shop.svc:80/write' }] }),
+      ],
+    },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /2 Pods for 3 endpoints\. → .*`round_robin_dns: true`/,
+  ],
+  [
+    'https://github.com/nicolerenee/infra/pull/2092',
+    {
+      version: '1.34.1',
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'c:c'],
+      extra: [
+        ...frontOf('other', 'docker.io/envoyproxy/envoy:distroless-v1.36.2'),
+        inShop('gateway.envoyproxy.io/v1alpha1', 'Backend', {
+          endpoints: [{ fqdn: { hostname: 'web.shop.svc.cluster.local', port: 80 } }],
+        }),
+      ],
+    },
+    'Effective',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /the route name the Service in place of the Backend/,
+  ],
+  [
+    'https://github.com/openfaas/faas/issues/1018',
+    {
+      version: '1.17.17',
+      spec: { selector: { app: 'web', faas_function: 'web' } },
+      extra: [inShop('apps/v1', 'Deployment', DIRECT)],
+    },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /`gateway\.directFunctions=false`/,
+  ],
+  // Pods that do not answer for one another.
+  [
+    'https://github.com/rackerlabs/genestack/pull/1589',
+    {
+      spec: { sessionAffinity: 'ClientIP' },
+      endpoints: ['a', 'b', 'c'],
+      extra: [behindWeb({ image: 'docker.io/bitnami/memcached:1.6.38' })],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /each of its Pods has keys of its own\. .*from a headless Service/,
+    /kubectl (?:annotate|patch service web -n shop --type merge -p '{"spec":{"traffic)/,
+  ],
+  [
+    'https://github.com/bitnami/charts/issues/26578',
+    {
+      service: HELM,
+      spec: { ports: [6379, 26_379].map((port) => ({ name: `p${port}`, port })) },
+      endpoints: ['a', 'b', 'c'],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /a primary and replicas, which refuse what is written .*ask Sentinel/,
+    /kubectl (?:annotate|patch)|Helm owns it/,
+  ],
+  [
+    'https://github.com/rook/rook/issues/15762',
+    { endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'quay.io/ceph/ceph-rgw:v20.1.0' })] },
+    'NotWanted',
+    'NotRequested',
+    /may go on to others/,
+    /the OSD that leads .*`gateway\.readAffinity\.type: localize`/,
+  ],
+  [
+    'https://github.com/stevehipwell/helm-charts/issues/1375',
+    { version: '1.34.2', endpoints: ['a', 'b', 'c'], spec: { ports: [{ name: 'http', port: 19_291 }] } },
+    'NotWanted',
+    'NotRequested',
+    /may go on to others/,
+    /the receivers that their hash names.*trafficDistribution: PreferSameZone/,
+  ],
+  [
+    'https://github.com/elastic/cloud-on-k8s/issues/9418',
+    {
+      version: '1.34.2',
+      spec: { clusterIP: 'None', selector: { app: 'web', set: 'coord' }, ports: [{ name: 'http', port: 9200 }] },
+      extra: [{ ...OTHER, metadata: { namespace: 'shop', name: 'all' } }, WAITING],
+    },
+    'NotWanted',
+    'Headless',
+    /no setting of this Service/,
+    /a second Service: kubectl expose service web .*trafficDistribution PreferSameZone/,
+    /has a cluster IP for the same Pods/,
   ],
 ];
 

@@ -117,9 +117,9 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
   return isOfF5 ? 'f5-nginx-ingress' : client;
 };
 
-/** Rules for what others send, and what KEDA's interceptors take. */
+/** Rules for what others send, and what programs take to cluster IPs. */
 const SENDS_NOTHING =
-  /^(?:DestinationRule|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend\w+Policy|MeshLoadBalancing)/;
+  /^(?:DestinationRule|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend|Prometheus|MeshLoadBalancing)/;
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (SENDS_NOTHING.test(entry.kind) || entry.settings['nativeLB'] === 'true') return undefined;

@@ -9,7 +9,7 @@ import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
-import { BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
+import { ANSWERS, BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
 import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
@@ -45,6 +45,8 @@ const isTwin = (...services: readonly Service[]): boolean => {
 const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
 const INTERCEPTOR = '/http-add-on-interceptor:';
+/** By kind: images of what connects to names that its objects hold. */
+const CALLING: Readonly<Record<string, RegExp>> = { Backend: /envoyproxy\/envoy:/, Prometheus: /\/prometheus:/ };
 
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 const imagesOf = ({ images }: Runner) => images.filter((image, at) => at === 0 || !BESIDE.test(image));
@@ -105,7 +107,9 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
       const { nativeLB = `${usual.includes(`kubernetes${provider}.nativelb`)}` } = entry.settings;
       const isNative = nativeLB === 'true' || natives.has(service);
       const isKeda = /^(?:HTTPScaledObject|InterceptorRoute)$/.test(entry.kind);
-      const proxies = isKeda ? interceptors : isNative ? traefiks : [];
+      const calling = CALLING[entry.kind];
+      const named = calling ? runners.filter(({ images }) => calling.test(images.join())) : [];
+      const proxies = isKeda ? interceptors : isNative ? traefiks : named;
       return proxies.map((runner) => ({ service, runner, by: objectTitle(entry), host: service, scheme: undefined }));
     }),
   );
@@ -117,7 +121,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
     alike: Map.groupBy(others, podsOf),
-    /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, and Traefik with nativeLB. */
+    /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, Traefik with nativeLB, and whom objects give its name. */
     callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied], ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
   };
@@ -199,7 +203,8 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   const isSure = always === 'surely' || isAtPort;
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    const known = setting && (decides === undefined && !setting.startsWith('none') ? 'any' : 'members');
+    const isAny = decides === undefined ? !setting?.startsWith('none') : ANSWERS.includes(decides);
+    const known = setting && (isAny ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
   // kubernetes/kops#1998

@@ -31,6 +31,8 @@ const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks 
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_SLOT = 'any member names the one that has the key, and clients connect to that, in whatever zone it is';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
+const BY_HASHRING = 'it passes series on to the receivers that their hash names, in whatever zone those are';
+const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement group, in whatever zone it is';
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
 const NONE = 'none is known';
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
@@ -39,8 +41,10 @@ const BY_REVISION =
   'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
 export const RING = /ingester|store-gateway/;
 
+/** Any Pod answers, whatever it asks others for. */
+export const ANSWERS: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_SHARDS, BY_OSD];
 /** Clients take the cluster IP, and what their requests lead to goes on from there. */
-export const GOES_ON: readonly unknown[] = [OF_DATABASE, BY_LEADER, BY_ROLES, BY_STORAGES, BY_PARTS];
+export const GOES_ON: readonly unknown[] = [OF_DATABASE, BY_LEADER, BY_ROLES, BY_STORAGES, BY_PARTS, BY_HASHRING, BY_OSD];
 
 /** Of one Pod that has no others. */
 export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS];
@@ -83,6 +87,10 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/\b(?:pinot|druid|trino|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
   // thanos-io/thanos#5335
   [/\bminio\b|dgraph|qdrant|weaviate|thanos-quer/, NONE, true, BY_PARTS],
+  // thanos.io/tip/components/receive.md
+  [/thanos-receive|^:19291$/, NONE, true, BY_HASHRING],
+  // rook/rook#15588, #15762
+  [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD],
   [/thanos-store|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306
   [/rocketmq|^:9876$/, '`AllocateMachineRoomNearby`, `SelectMessageQueueByMachineRoom` of clients', /^:9876$/, BY_NAME],

@@ -2,12 +2,12 @@
 import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import type { Route } from '../../upstream/index.ts';
+import { type Route, isEnabled } from '../../upstream/index.ts';
 import { selects, unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
-import { isTooOld } from './ask.ts';
+import { elsewhere, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
@@ -21,7 +21,7 @@ import { type Judge, tryChanges } from './remedy.ts';
 import { waitingCauses, zoneConstraint } from './scheduler.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, failingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
-import { edgeRequest, elsewhere, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
+import { edgeRequest, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /**
  * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
@@ -135,7 +135,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // Clients keep the endpoint that they have, whatever is asked for; those of API servers everywhere.
   const sticky = stickyCauses(facts);
   const isLate = wanted || name.endsWith('apiserver') || waitingCauses(facts).length > 0;
-  const sure = isLate ? [] : sticky.filter(({ stage }) => stage === 'used');
+  const canAsk = isEnabled('TopologyAwareHints', facts.version, facts.options.gates);
+  const sure = isLate ? [] : sticky.filter(({ stage }) => stage === 'used' || !canAsk);
   const isKeptByGateway = facts.bypasses.some(({ passes, keeps }) => passes && keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   // Where no setting of a Service helps, none has to be made.

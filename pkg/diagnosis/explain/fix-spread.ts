@@ -5,14 +5,13 @@ import { atLeast } from '../../routing/version.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Fix, ask, settingsFor } from './ask.ts';
+import { type Fix, ask, elsewhere, settingsFor } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, waitingFor, workloadTitle } from './scheduler.ts';
 import { chosenBy, hasFew, isStore, runsOnFargate } from './spread.ts';
-import { elsewhere } from './wanted.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
 const MATCH_LABEL_KEYS_SINCE = 27;
@@ -143,8 +142,10 @@ export const growth: Fix = ({ workloads, version, clientZones }) =>
 export const exposeBeside: Fix = (facts) => {
   const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
   if (!hasSelector(facts.service)) return [];
+  const { podsOf } = facts.index.bypasses;
+  const isWider = (each: Facts['service']) => podsOf(each).some((pod) => !facts.pods.includes(pod));
   const beside = itemsOf(facts.snapshot.services)
-    .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }))
+    .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }) && !isWider(each))
     .map(nameOf);
   if (beside.length > 0)
     return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];

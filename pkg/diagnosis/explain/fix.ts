@@ -8,7 +8,7 @@ import { isControllerSlice } from '../../upstream/index.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Fix, NEAREST, annotate, ask, askingNote, isTooOld, settingsFor, useField } from './ask.ts';
+import { type Fix, NEAREST, annotate, ask, askingNote, elsewhere, isTooOld, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
@@ -30,7 +30,7 @@ import {
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { hasUnknown, ownedRemedy } from './used.ts';
-import { elsewhere, sourceClusters } from './wanted.ts';
+import { sourceClusters } from './wanted.ts';
 
 /** Who writes them, and when they did. */
 const SHOW_SLICES = 'kubectl get {slices} -o yaml --show-managed-fields';
@@ -314,7 +314,7 @@ const OF_PODS = /^(?:HintedForOtherZone|PodsNotSpread|SingleEndpoint|TooFewEndpo
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   const asking = askingNote(facts)?.line ?? '';
   // The value was tried, and nothing came of it.
-  if (reason === 'NotRequested') return asking === '' || asking.includes('"Auto"') ? [] : [asking];
+  if (reason === 'NotRequested') return asking.includes('"Auto"') || elsewhere(facts)[2] !== undefined ? [] : [asking].filter((line) => line !== '');
   if (!OF_PODS.test(reason)) return [];
   return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.line) ?? []);
 };

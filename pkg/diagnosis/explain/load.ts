@@ -107,14 +107,26 @@ const SCHEDULER_REMEDY = 'Use another scheduler of IPVS: `rr` (the default), or 
 const SCHEDULER = 'kube-router.io/service.scheduler';
 
 const OF_AGE =
-  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service), or put a proxy in between that balances requests (a mesh, a Gateway).';
+  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** istio/istio#7878, #10870: its chart sets it */
 const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
 /** kubernetes/ingress-nginx#5947 */
 const OF_NGINX =
   'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).';
-/** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, or by the name of the Service. */
+/** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, by the Service, or by who calls it. */
 const KEPT: Readonly<Record<string, RegExp>> = {
+  // envoyproxy/gateway#8816, #10002
+  'Have the route name the Service in place of the Backend: Envoy then balances requests over its Pods (by zones from Envoy Gateway 1.4 on). Or make the name of a headless Service that of the Backend.':
+    /^from Backend /,
+  // prometheus/prometheus#8402, #15329
+  'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator), or put a proxy in between that balances requests.':
+    /^from Prometheus /,
+  // vectordotdev/vector#6653, #20618
+  'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
+    /^from \S*\bvector:/,
+  // openfaas/faas#1018
+  'Have OpenFaaS take Pods in turn, by `gateway.directFunctions=false` of its chart, or a mesh balance what its gateway sends (Linkerd).':
+    /^faas_function$/,
   [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
   // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
   [OF_AGE]: /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
@@ -165,13 +177,16 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   );
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const grpc = new Set(facts.workloads.flatMap((each) => each.grpc ?? []));
+  const selected = Object.keys(service.spec?.selector ?? {});
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
   const isAged = facts.workloads.some(({ aged }) => aged);
+  const { callers, pods } = callingOf(service, index.bypasses);
+  const from = callers.flatMap(({ by, runner }) => [by, ...runner.images]);
   const [reused] = ports.flatMap((own) => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
-    const texts = [...ofPort, name, ...images];
+    const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected];
     const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
     const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy]) => ({ own, remedy }));
@@ -201,7 +216,6 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   }
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
-  const { callers, pods } = callingOf(service, index.bypasses);
   const native = callers.find(({ runner }) => runner.images.some((image) => TRAEFIK.image.test(image)));
   const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
   if (native !== undefined) return sticky(kept, NATIVE_REMEDY);
@@ -230,7 +244,9 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const direct = mapping ? OF_EMISSARY.replace('{mapping}', objectTitle(mapping)) : '';
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   const stage = isFew && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
-  return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${direct}${reused.remedy}`)];
+  const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
+  const remedy = reused.remedy.replace('a headless Service', twin ? `headless ${twin}` : '$&');
+  return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${direct}${remedy}`)];
 };
 
 /** What a Service needs beside hints, named where it is missing. */

@@ -13,7 +13,7 @@ import { eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } fr
 import { type Taint, editDistance, hasSelector, taintText } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
-import { askingNote, presentAnnotation, settingsFor } from './ask.ts';
+import { askingNote, elsewhere, presentAnnotation, settingsFor } from './ask.ts';
 import { PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
 import { lastEvent } from './given.ts';
@@ -263,27 +263,6 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
     [KEYS.test(`${JSON.stringify(spec)}${applied}`), GONE_KEYS],
   ];
   return signs.flatMap(([is, text]) => (is ? [text] : [])).join('');
-};
-
-/** istio/istio#50727 */
-const SCALED = '; where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean';
-
-/** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of a mesh that decides for all clients that are seen. */
-export const elsewhere = ({ bypasses, autoscalers }: Facts): readonly [says: string, sets: string, only?: string] => {
-  const past = bypasses.find(
-    ({ client, unsure = true, possible, byHints, setting: set, asks }) =>
-      !(unsure || possible || (byHints && set === '') || asks || client === 'kube-apiserver'),
-  );
-  const next = bypasses.find(({ behind }) => behind);
-  if (past === undefined)
-    return next ? [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `] : ['', ''];
-  const { client, evidence, decides, setting, all, byHints, keeps } = past;
-  const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
-  const scaled = keeps && autoscalers.length > 0 ? SCALED : '';
-  const ask = `For ${client}: ${setting || 'nothing, it keeps to zones'}${scaled}.`;
-  if (all && !byHints && (keeps || setting !== ''))
-    return [says, '', `${ask} Clients outside of the mesh, of which none is seen, would take the cluster IP.`];
-  return [says, `${setting && `${ask} `}For connections through the cluster IP: `];
 };
 
 const refusedRequest = (facts: Facts): Cause => {

@@ -213,6 +213,8 @@ const REFERENCES = {
 /** What objects of these kinds name otherwise. */
 const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly Fields[]) => readonly Fields[]>> = {
   ServiceExport: (_, name) => [{ name }],
+  Backend: (_, __, all) => all.map((inner) => hostOf(fieldsIn(inner, 'fqdn'), 'hostname')),
+  Prometheus: (spec) => listIn(spec, 'remoteWrite').map((inner) => hostOf(inner, 'url')),
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
   TCPMapping: (spec) => [hostOf(spec, 'service')],
