@@ -1422,6 +1422,15 @@ const ROWS: readonly Row[] = [
     /BYPASSED/,
   ],
   [
+    'https://github.com/linkerd/linkerd2/issues/9674',
+    { spec: { ports: GRPC.ports }, plane: cilium('1.16.1'), extra: [MESHED, ...frontOf('web')] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ not wanted: /,
+    /Cilium replaces the cluster IP .*the sidecar of Linkerd \(Pod shop\/client\)/,
+    /put a proxy in between/,
+  ],
+  [
     'https://github.com/linkerd/linkerd2/issues/10788',
     { plane: cilium('1.16.1', { 'bpf-lb-sock-hostns-only': 'true' }), extra: [MESHED] },
     'NotWanted',

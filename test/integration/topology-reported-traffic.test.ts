@@ -1232,6 +1232,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /by DestinationRule shop\/web: .* → where load is to be even instead/,
   ],
   [
+    'https://github.com/istio/istio/pull/60765',
+    { extra: [ISTIO_1_26, rule({ loadBalancer: { zoneAwareLbSetting: { enabled: true } } })] },
+    around('istio'),
+    /DestinationRule shop\/web has `zoneAwareLbSetting` .* → `ISTIO_META_ENABLE_SELF_DISCOVERY`(?!.*outlierDetection)/,
+  ],
+  [
     'https://github.com/istio/istio/issues/17802',
     { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { enabled: false } }, outlierDetection: {} })] },
     around('istio'),

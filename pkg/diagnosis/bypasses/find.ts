@@ -10,7 +10,7 @@ import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
 import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
-import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, NONE, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
@@ -313,7 +313,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? NONE : ''}`,
+      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known' : ''}`,
       unsure,
       byHints,
       keeps: keeps && !isJoined,

@@ -19,7 +19,6 @@ import { selects } from './watchers.ts';
 /** An alternative that versions without the field do not have. */
 export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
 
-export const NONE = '; no setting for zones is known';
 export const BY_ITSELF = 'it chooses among the endpoints by itself, without zones';
 
 /** istio/istio#40113 */
@@ -51,6 +50,8 @@ const BY_RULE: Readonly<
   unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'],
   // istio/istio#39792, #48302, #46295
   unserved: ['before Istio 1.20 {rule} does nothing for Pods that no Service selects', 'an update, or such a Service'],
+  // istio/istio#60765
+  aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
   outlier: [KEPT, '', { keeps: true }],
   mesh: [KEPT, EVEN, { keeps: true }],

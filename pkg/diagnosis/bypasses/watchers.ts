@@ -61,8 +61,6 @@ export const endpointRights = ({ clusterRoles, clusterRoleBindings }: Roles) => 
   };
 };
 
-const ENTRANCES: ReadonlySet<string | undefined> = new Set(['LoadBalancer', 'NodePort']);
-
 export const selects = ({ metadata, spec }: Service, own: Pick<Runner, 'namespace' | 'podLabels'>) =>
   (metadata?.namespace ?? 'default') === own.namespace &&
   Object.keys(spec?.selector ?? {}).length > 0 &&
@@ -92,7 +90,7 @@ export const maySelect = ({ spec: { selector = {} } = {} }: Service, { podLabels
 /** For all Services: workloads that receive traffic of others, which of them are suspected, and who else may watch endpoints. */
 export const watcherIndex = (snapshot: ClusterSnapshot) => {
   const rights = endpointRights(snapshot);
-  const entrances = itemsOf(snapshot.services).filter(({ spec }) => ENTRANCES.has(spec?.type));
+  const entrances = itemsOf(snapshot.services).filter(({ spec: { type = '' } = {} }) => /^Load|^NodeP/.test(type));
   const runners = runnersOf(snapshot);
   const all = runners.map((runner) => {
     const own = rights.of(runner);

@@ -223,7 +223,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const past = bypasses.filter(({ possible, passes }) => !possible && !passes);
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
   const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
-  if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp)) return [];
+  if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp) || facts.blind.length > 0) return [];
   const isFew = pods.length > 0 && pods.length < endpoints.length;
   const few = isFew ? `: ${counted(pods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
   const who = callers[0] ? ` ${listed(callers.map(({ runner }) => workloadTitle(runner)))} names it${few}.` : '';

@@ -191,6 +191,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   const policy = fieldsIn(object, 'spec.trafficPolicy');
   const setting = fieldsIn(policy, 'loadBalancer')['localityLbSetting'];
   if (textIn(policy, 'loadBalancer.simple') === 'PASSTHROUGH') return 'passthrough';
+  if ('zoneAwareLbSetting' in fieldsIn(policy, 'loadBalancer')) return 'aware';
   const lacks = (own: Fields): boolean => own['outlierDetection'] === undefined;
   if (isFields(setting) && setting['enabled'] === false) return 'off';
   if (listIn(setting, 'distribute').length > 0) return 'distribute';
