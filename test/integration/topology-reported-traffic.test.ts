@@ -785,6 +785,18 @@ const ROWS: readonly Row[] = [
     /a route reflector passes on nothing of serviceExternalIPs/,
   ],
   [
+    'https://github.com/Azure/AKS/issues/2903',
+    {
+      version: '1.24.6',
+      annotations: { [`${AZURE}-internal`]: 'true' },
+      spec: { type: 'LoadBalancer', ports: [{ name: 'http', port: 80, appProtocol: 'http' }] },
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of Azure picks/,
+    /its probe asks `\/` of the node port: .*azure-load-balancer-health-probe-request-path` names a path/,
+  ],
+  [
     'https://github.com/oracle/oci-cloud-controller-manager/issues/145',
     {
       annotations: { 'oci.oraclecloud.com/node-label-selector': 'pool=gate' },

@@ -33,10 +33,14 @@ const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-v
 // metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
 const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set \`ipvs.strictARP: true\` in the ConfigMap of kube-proxy.`;
 
+// Azure/AKS#2903, kubernetes/ingress-nginx#8501
+const PROBE =
+  ' As a port has `appProtocol: http` or `https`, its probe asks `/` of the node port: while that answers no 200, all Nodes fail it, until the annotation `service.beta.kubernetes.io/azure-load-balancer-health-probe-request-path` names a path that does (`/healthz` of ingress-nginx).';
+
 /** By its health checks under the policy Local. */
-const anyNode = (shown: RegExp, who: string, more = '', stands?: string) => ({
+const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kind> = {}): Kind => ({
   shown,
-  ...defined({ stands }),
+  ...rest,
   enters: `through any Node that ${who} picks`,
   remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
 });
@@ -170,7 +174,7 @@ const FAMILIES: readonly Kind[] = [
       'cross-zone': {
         sets: '/metadata/annotations',
         enters: 'through targets in any zone, if the cross-zone load balancing that an annotation asks for is on',
-        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation. Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: older in-tree controllers read the annotation only when a Service changes (kubernetes/kubernetes#82595); take it off, and set it again.`,
+        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation. Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: older in-tree controllers read the annotation only when a Service changes (kubernetes/kubernetes#82595); take it off, and set it again. It sends to Nodes of the zones in which it has a subnet alone (public where it faces the internet): give it one in each zone of the Nodes.`,
         // pingcap/tidb-operator#2368
         reach:
           'Run a Pod in every zone of the load balancer. Where `aws elbv2 describe-load-balancer-attributes` has its cross-zone load balancing off all the same (kubernetes/kubernetes#82595), switch it on there: until then clients of its address in that zone fail.',
@@ -196,12 +200,14 @@ const FAMILIES: readonly Kind[] = [
   anyNode(
     /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\/|^aks-\S+-vmss\w{6}$|^azure:/,
     'the load balancer of Azure',
+    '',
+    { modes: { probed: anyNode(/^-/, 'the load balancer of Azure', PROBE) } },
   ),
-  // hcloud-cloud-controller-manager#247
+  // hcloud-cloud-controller-manager#247, syself/hetzner-cloud-controller-manager#64
   anyNode(
     /^load-balancer\.hetzner\.cloud\/|^(?:instance|csi)\.hetzner\.cloud\/|^hcloud:/,
     'the load balancer of Hetzner',
-    selects('load-balancer.hetzner.cloud/node-selector'),
+    `${selects('load-balancer.hetzner.cloud/node-selector')} Beside Nodes of another network zone it is not made until that annotation selects those of its own.`,
   ),
   // oci-cloud-controller-manager#145
   anyNode(
@@ -214,7 +220,7 @@ const FAMILIES: readonly Kind[] = [
     /^service\.beta\.kubernetes\.io\/scw-loadbalancer-|^k8s\.scaleway\.com\/|^scaleway:/,
     'the load balancer of Scaleway',
     ' It stands in the zone that `service.beta.kubernetes.io/scw-loadbalancer-zone` names.',
-    'service.beta.kubernetes.io/scw-loadbalancer-zone',
+    { stands: 'service.beta.kubernetes.io/scw-loadbalancer-zone' },
   ),
   // digitalocean-cloud-controller-manager#222
   anyNode(
@@ -301,18 +307,20 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const { daemonSets, containers, labels } = index.bypasses;
   const variables = containers.flatMap(({ env }) => Object.entries(env));
   const isClose = service.spec?.trafficDistribution === 'PreferClose';
+  const probes = own.some((key) => key.includes('health-probe')) ? '' : 'probed';
   const signs = new Set([
     ...own,
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
     ...(isCrossZone(service) ? ['cross-zone'] : []),
+    ...(service.spec?.ports ?? []).flatMap(({ appProtocol = '' }) => (/^https?$/.test(appProtocol) ? [probes] : [])),
     ...(isInternalOnly(service) && isClose && atLeast(version, 33) ? ['affinity'] : []),
   ]);
   const clouds = nodes.map(({ spec }) => spec?.providerID ?? '');
-  const hasPool = (pool: Kind['pool']): boolean => itemsOf(snapshot.routers).some(({ kind }) => kind === pool?.[0]);
+  const kinds = new Set(itemsOf(snapshot.routers).map(({ kind }) => kind));
   const isThere = ({ shown, namespace, daemonSet, pool, modes = {} }: Kind): boolean =>
     [...labels, ...clouds, ...nodes.map(nameOf)].some((key) => shown?.test(key)) ||
-    hasPool(pool) ||
+    kinds.has(pool?.[0] ?? '') ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
     index.bypasses.pods.has(namespace ?? '') ||
     Object.keys(modes).some((sign) => signs.has(sign));
@@ -321,7 +329,8 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   if (named === undefined && byClass !== '')
     return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
-  if (announcers.length === 0 && hasPool(family.pool) && addressesOf(service).length > 0) return quiet(family);
+  if (announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && addressesOf(service).length > 0)
+    return quiet(family);
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
   const { blind, blindIn, silentIn, ...kind } = mode?.[1] ?? family;

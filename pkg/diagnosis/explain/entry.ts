@@ -64,7 +64,7 @@ const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: b
 export const entryOf = (facts: Facts) => {
   const { service, nodes, endpoints, index, snapshot } = facts;
   const { type, externalIPs, externalTrafficPolicy: policy = 'Cluster' } = service.spec ?? {};
-  const announcers = announcersOf(facts);
+  const announcers = type === 'LoadBalancer' || externalIPs !== undefined ? announcersOf(facts) : [];
   const ports = type === 'NodePort' ? nodePortEntries(service, index.bypasses) : [];
   const isBgp = announcers.length > 0 && announcers.every(({ kind }) => kind === 'BGPAdvertisement');
   // Of each kind that has a say some selector has to match: MetalLB has to have a peer there.

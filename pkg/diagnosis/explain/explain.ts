@@ -157,7 +157,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isChosen = chosenBy(facts) !== '';
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
   const isVainRequest = request?.reason === 'NotRequested';
-  const isPointless = !wanted && (isSingle || inOnePlace(nodes) || isVainRequest || (isAlone && isChosen));
+  const isPointless = inOnePlace(nodes) || (!wanted && (isSingle || isVainRequest || (isAlone && isChosen)));
   // What is asked for counts once there are more.
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
   const isLater = isVainRequest && !isChosen && !isStore(facts);

@@ -9,7 +9,6 @@ import { type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
 import { PLANES, type Setting } from '../routers/planes.ts';
 import type { Facts } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
-import { inOnePlace } from './given.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed, remedyOf } from './reasons.ts';
 
 /** By endpoints that are not ready, which complete hints do not have. */
@@ -108,9 +107,8 @@ export const ownedRemedy = ({ daemonSets, labels }: Facts['index']['bypasses']):
 };
 
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */
-export const usedCauses = (facts: Facts): Cause[] => {
-  if (inOnePlace(facts.nodes)) return [];
-  return PROXY_REASONS.flatMap((reason) => {
+export const usedCauses = (facts: Facts): Cause[] =>
+  PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     if (routes.every((route) => route.reason !== reason)) return [];
     const isOfRelease =
@@ -123,7 +121,6 @@ export const usedCauses = (facts: Facts): Cause[] => {
     const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : (owned ?? update ?? instead);
     return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
   });
-};
 
 export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
   const order = families.map(({ family }) => family);
