@@ -171,7 +171,9 @@ const routed = (own: object) =>
   inShop('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', ...own }] }] });
 const traefik = (image: string, ...args: string[]) =>
   inShop('apps/v1', 'Deployment', { template: { spec: { containers: [{ image, args }] } } });
-const DIRECT = { template: { spec: { containers: [{ image: 'gateway:1', env: [{ name: 'direct_functions', value: 'true' }] }] } } };
+const DIRECT = {
+  template: { spec: { containers: [{ image: 'gateway:1', env: [{ name: 'direct_functions', value: 'true' }] }] } },
+};
 const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
   redirectFrontend: { serviceMatcher: { serviceName: 'web', namespace: 'shop' } },
 });
@@ -227,6 +229,11 @@ const PUBLISHED = {
 const MARIADB = { apiVersion: 'k8s.mariadb.com/v1alpha1', kind: 'MariaDB', name: 'repl', uid: 'm', controller: true };
 const APART = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...ZONES }] } };
 const CNPG = { apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster', name: 'pg', uid: 'c', controller: true };
+const OF_PROXY = {
+  namespace: 'kube-system',
+  name: 'kube-proxy-x7k2p',
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'kube-proxy', uid: 'p', controller: true }],
+};
 const PROXY = [{ name: 'kube-proxy', image: 'registry.k8s.io/kube-proxy:v1.22.6' }];
 const ON_PREMISES = {
   ...DOWN,
@@ -901,6 +908,7 @@ const ROWS: readonly Row[] = [
       nodes: ['a', 'b'],
       plane: [
         { ...kubeProxy('1.22.6'), spec: { template: { spec: { containers: PROXY, nodeSelector: { cloud: '' } } } } },
+        { ...WAITING, metadata: OF_PROXY, spec: { nodeName: 'cloud-0', containers: PROXY } },
       ],
       endpoints: ['a', 'b'],
     },

@@ -208,9 +208,9 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
     return unknownAnswer(node, facts, context);
   }
   // kubeedge/kubeedge#4101
-  const proxies = context.daemonSets.filter((set) => isAgent(KUBE_PROXY_AGENT, set));
-  const [first] = proxies;
-  if (sign === undefined && first !== undefined && !proxies.some((set) => selectsNode(set, node))) {
+  const running = context.daemonSets.filter(({ namespace, name }) => context.withPods.has(ownerKey(namespace, name)));
+  const [first, ...others] = running.filter((set) => isAgent(KUBE_PROXY_AGENT, set));
+  if (sign === undefined && first !== undefined && ![first, ...others].some((set) => selectsNode(set, node))) {
     const why = `${objectTitle(first)} leaves the Node out, and no other data plane is seen there: where none is, Pods on it reach no cluster IP, and one has to be run (KubeEdge: EdgeMesh)`;
     return unknownAnswer(node, { title: 'none seen', why, source: 'kubeedge/kubeedge#4101', evidence: [] }, context);
   }
