@@ -178,6 +178,11 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
   [/^garden\//, `Set ${IN_SEED}, or ${IN_GARDEN} where gardener-operator made the Service.`],
   [/^shoot-.*kube-apiserver$/, `Set ${IN_SEED}, ${IF_ZONAL}; with IstioTLSTermination its gateway does it.`],
   [/^shoot-/, `Set ${IN_SEED}, ${IF_ZONAL}.`],
+  // docs/operations/seed_settings.md there, "External Traffic Policy", "Zone-Specific Settings"
+  [
+    /^istio-ingress/,
+    'Set `externalTrafficPolicy: Local` under `spec.settings.loadBalancerServices` of the Seed (under `zones` of it for the gateway of one zone): then the Node that is entered passes traffic to its own Pods.',
+  ],
 ];
 
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */

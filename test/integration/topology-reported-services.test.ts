@@ -575,7 +575,7 @@ const ROWS: readonly Row[] = [
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 33 %/,
-    /StatefulSet pg has no topologySpreadConstraint on .*→ What writes that label .*Volumes keep the Pods in their zones/,
+    /StatefulSet pg has no topologySpreadConstraint on .*→ What writes that label .*Volumes keep the Pods in their zones.* that is `ScheduleAnyway`, which leaves none pending/,
     /is not among these objects|kubectl (?:patch|scale)/,
   ],
   [

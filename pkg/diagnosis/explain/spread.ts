@@ -125,6 +125,8 @@ const OF_DESCHEDULER =
 
 const VOLUMES_REMEDY =
   'Volumes keep the Pods in their zones, and no constraint moves them: one with `DoNotSchedule` leaves them pending when they restart. Only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
+/** weaviate/weaviate-helm#306 */
+const SOFT_FOR_NEW = ' They do with a topologySpreadConstraint that is `ScheduleAnyway`, which leaves none pending.';
 const SHARED_REMEDY =
   'Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too. Else clients there cross, or have to run beside it.';
 
@@ -167,7 +169,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
   if (constraint === undefined && !zoneAntiAffinity)
-    return say(`${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`, held);
+    return say(`${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`, held && `${held}${SOFT_FOR_NEW}`);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));
   const swept = isSeen || shrunk !== '' ? OF_DESCHEDULER : '';

@@ -174,6 +174,7 @@ describe('the owner of an object', () => {
       'gardenlet',
       /^Set `spec\.settings\..* in the Seed, for Shoots with \S+ tolerance type zone\.$/,
     ],
+    ['istio-ingress', 'istio-ingressgateway', 'gardenlet', /^Set `externalTrafficPolicy: Local` under .* of the Seed/],
     ['kube-system', 'kube-dns', 'gardenlet', /`spec\.systemComponents\.nodeLocalDNS\.enabled: true` in the Shoot/],
     ['kube-system', 'kube-dns', 'helm', undefined],
   ];
