@@ -2273,6 +2273,30 @@ const ROWS: readonly Row[] = [
     /may keep to one endpoint/,
     /`gateway\.directFunctions=false`/,
   ],
+  [
+    'https://github.com/VictoriaMetrics/VictoriaMetrics/issues/2388',
+    { endpoints: ['a', 'b', 'c'], extra: frontOf('web', 'victoriametrics/vmagent:v1.110.0') },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /2 Pods for 3 endpoints\. → .*`dns\+` before it \(vmagent/,
+  ],
+  [
+    'https://github.com/nats-io/nats-server/issues/1359',
+    { version: '1.18.20', spec: { clusterIP: 'None', ports: [{ name: 'client', port: 4222 }] } },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /they choose a server when they connect, and stay/,
+  ],
+  [
+    'https://github.com/aio-libs/aiohttp/issues/6629',
+    { version: '1.22.5', endpoints: ['a', 'a', 'b', 'b'], extra: frontOf('web').slice(0, 2) },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /stay with Pods they reached\. Deployment front names it: 1 Pod for 4 endpoints/,
+  ],
   // Pods that do not answer for one another.
   [
     'https://github.com/rackerlabs/genestack/pull/1589',
@@ -2299,6 +2323,15 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted/,
     /a primary and replicas, which refuse what is written .*ask Sentinel/,
     /kubectl (?:annotate|patch)|Helm owns it/,
+  ],
+  [
+    'https://github.com/OT-CONTAINER-KIT/redis-operator/issues/472',
+    { endpoints: ['a', 'b', 'c'], spec: { selector: { app: 'web', redis_setup_type: 'replication' } } },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /a primary and replicas, .*a Service of the primary alone/,
+    /kubectl (?:annotate|patch)/,
   ],
   [
     'https://github.com/rook/rook/issues/15762',

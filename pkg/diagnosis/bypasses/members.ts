@@ -203,8 +203,7 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   const isSure = always === 'surely' || isAtPort;
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    const isAny = decides === undefined ? !setting?.startsWith('none') : ANSWERS.includes(decides);
-    const known = setting && (isAny ? 'any' : 'members');
+    const known = setting && ((decides ? ANSWERS.includes(decides) : !setting.startsWith('none')) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
   // kubernetes/kops#1998

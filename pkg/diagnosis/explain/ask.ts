@@ -120,26 +120,21 @@ export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined =>
 /** istio/istio#50727 */
 const SCALED = '; where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean';
 
-/** Programs behind a cluster IP none of whose Pods answers for another, by image or port: bitnami/charts#5201, #26578, rackerlabs/genestack#1589. */
-const UNLIKE = [
-  [
-    /(?:^|\/)memcached[:@]/,
-    'each of its Pods has keys of its own',
-    'Have clients take all Pods, from a headless Service, and the Pod of each key by its hash. Zones, affinity and chance lead to a Pod that may not have it.',
-  ],
-  [
-    /^(?:6379,26379|26379,6379)$/,
-    'its Pods are a primary and replicas, which refuse what is written (READONLY)',
-    'Have clients ask Sentinel (port 26379) for the primary, and connect to that. A setting for zones would keep clients of a zone with a replica.',
-  ],
-] as const;
+const OF_REDIS = /"port":6379\b.*"port":26379\b|"redis_setup_type":"replication"/;
+/** Programs behind a cluster IP none of whose Pods answers for another, by image or spec: bitnami/charts#5201, #26578, OT-CONTAINER-KIT/redis-operator#472. */
+const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = {
+  'Have clients take all Pods, from a headless Service, and the Pod of each key by its hash. Zones, affinity and chance lead to a Pod that may not have it.':
+    [/(?:^|\/)memcached[:@]/, 'each of its Pods has keys of its own'],
+  'Have clients ask Sentinel (port 26379) for the primary, or use a Service of the primary alone. A setting for zones would keep clients of a zone with a replica.':
+    [OF_REDIS, 'its Pods are a primary and replicas, which refuse what is written (READONLY)'],
+};
 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of a mesh that decides for all clients that are seen, or of Pods that are not alike. */
 export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string] => {
   const { bypasses, autoscalers, workloads, service, endpoints } = facts;
-  const signs = [...workloads.flatMap((own) => own.images), service.spec?.ports?.map(({ port }) => port).join() ?? ''];
-  const unlike = endpoints.length > 1 ? UNLIKE.find(([sign]) => signs.some((own) => sign.test(own))) : undefined;
-  if (unlike !== undefined) return [`Any Pod may be the wrong one: ${unlike[1]}. `, '', unlike[2]];
+  const signs = [JSON.stringify(service.spec ?? {}), ...workloads.flatMap(({ images }) => images)];
+  const unlike = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own)));
+  if (unlike && endpoints.length > 1) return [`Any Pod may be the wrong one: ${unlike[1][1]}. `, '', unlike[0]];
   const past = bypasses.find(
     ({ client, unsure = true, possible, byHints, setting: set, asks }) =>
       !(unsure || possible || (byHints && set === '') || asks || client === 'kube-apiserver'),

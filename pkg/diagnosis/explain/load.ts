@@ -118,12 +118,15 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // envoyproxy/gateway#8816, #10002
   'Have the route name the Service in place of the Backend: Envoy then balances requests over its Pods (by zones from Envoy Gateway 1.4 on). Or make the name of a headless Service that of the Backend.':
     /^from Backend /,
-  // prometheus/prometheus#8402, #15329
-  'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator), or put a proxy in between that balances requests.':
-    /^from Prometheus /,
+  // prometheus/prometheus#8402, #15329, VictoriaMetrics/VictoriaMetrics#2388
+  'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator) or `dns+` before it (vmagent from 1.149 on), or put a proxy in between that balances requests.':
+    /^from (?:Prometheus |\S*\bvmagent:)/,
   // vectordotdev/vector#6653, #20618
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
     /^from \S*\bvector:/,
+  // nats-io/nats-server#1359
+  'Restart clients, or have servers tell them to leave (lame duck mode): they choose a server when they connect, and stay.':
+    /^(?:nats|4222)$/,
   // openfaas/faas#1018
   'Have OpenFaaS take Pods in turn, by `gateway.directFunctions=false` of its chart, or a mesh balance what its gateway sends (Linkerd).':
     /^faas_function$/,
@@ -234,9 +237,10 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   }
   const isOutside = ['NodePort', 'LoadBalancer'].includes(service.spec?.type ?? '');
   if (reused === undefined) {
-    // jacksontj/promxy#672, corazawaf/coraza-spoa#284
-    const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with Pods that were there before ${scaler?.kind} ${scaler?.name} added some.${who}`;
-    const isMeant = scaler && !isAged && (isFew || isOutside) && facts.wish.mode === 'none';
+    // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629
+    const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
+    const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
+    const isMeant = (pods.length === 1 || (scaler && (isFew || isOutside))) && !isAged && facts.wish.mode === 'none';
     return isMeant ? sticky(evidence, images.join().includes('ingress-nginx') ? OF_NGINX : OF_AGE) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;

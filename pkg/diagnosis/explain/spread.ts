@@ -188,7 +188,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
 };
 
 const LEADER_REMEDY =
-  'More replicas give the Service no endpoint as long as one Pod has that label (a leader, or one member): let clients that may read elsewhere use a Service of the other Pods';
+  'More replicas give the Service no endpoint as long as one Pod has that label (a leader, or one member): let clients that may read elsewhere use a Service without that label in its selector, or one of the other Pods';
 
 const ROLE_REMEDY =
   'What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them over zones: both are set where the operator, or the chart, takes replicas and constraints.';
