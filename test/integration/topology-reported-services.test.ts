@@ -1273,6 +1273,31 @@ const ROWS: readonly Row[] = [
     /hands what Pods send to it to a Pod on their own Node/,
   ],
   [
+    'https://github.com/cilium/cilium/issues/41450',
+    {
+      plane: cilium('1.18.1'),
+      extra: [
+        inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
+          ...REDIRECT.spec,
+          redirectBackend: { localEndpointSelector: { matchLabels: { app: 'web' } } },
+        }),
+        { ...WAITING, spec: MESHED.spec, status: READY },
+      ],
+    },
+    'NotWanted',
+    'NoLocalEndpoints',
+    /cilium-redirect \(CiliumLocalRedirectPolicy shop\/\S+\) may go around it$/,
+    /what is sent from 2 of 3 Nodes, which have none \(node-1, node-2\), fails .*→ Run such a Pod .*, or Cilium 1\.18\.2/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/105470',
+    { version: '1.23.5', spec: { type: 'NodePort', internalTrafficPolicy: 'Local' } },
+    'Effective',
+    'InternalTrafficPolicyLocal',
+    /^! through its cluster IP 100 %/,
+    /gets Pods of that Node alone, or fails: before kube-proxy 1\.24 internalTrafficPolicy Local .*→ Update kube-proxy to 1\.24/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/44060',
     {
       version: '1.35.1',

@@ -118,6 +118,14 @@ const ROWS: readonly Row[] = [
     /--set loadBalancer\.serviceTopology=true .*without a release of Helm: a CiliumNodeConfig .*"enable-service-topology":"true"/,
   ],
   [
+    'https://github.com/jfroy/flatops/pull/1160',
+    { version: '1.34.1', spec: { trafficDistribution: 'PreferSameZone' }, plane: cilium('1.18.2') },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 %/,
+    /to 1\.20\.0 or newer with .* Or, with that switched on alone, ask by what it reads: .*PreferClose/,
+  ],
+  [
     'https://github.com/gardener/gardener-extension-networking-cilium/pull/185',
     {
       version: '1.26.4',
@@ -1452,6 +1460,20 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('cilium-redirect'),
     /for node-local-dns its upstream Service/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/42313',
+    {
+      plane: cilium('1.18.2', { 'enable-service-topology': 'true' }),
+      extra: [
+        beside('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
+          redirectFrontend: { addressMatcher: { ip: '10.0.0.80' } },
+          redirectBackend: { localEndpointSelector: { matchLabels: { app: 'web' } } },
+        }),
+      ],
+    },
+    maybeAround('cilium-redirect'),
+    /Cilium from 1\.18 on leaves to the Service: nothing is redirected .*→ a new policy with `serviceMatcher`/,
   ],
   [
     'https://github.com/elastic/cloud-on-k8s/issues/3182',

@@ -327,6 +327,12 @@ export const CLIENTS = clients({
     decides: 'Pods ask the cache on their Node, which for what it lacks asks a Service of its own',
     source: 'kubernetes/kubernetes cluster/addons/dns/nodelocaldns',
   },
+  'node-local-dns/cilium': {
+    decides:
+      'Pods ask the cache on their Node where the kubelet has its address (`clusterDNS`), or a CiliumLocalRedirectPolicy takes what they send to the cluster IP; else Cilium hands that to Pods of the Service',
+    unsure: true,
+    source: 'cilium/cilium#13040, #16906; kubernetes/kops#16597',
+  },
   'eks-auto-dns': {
     decides: 'Pods on Nodes of EKS Auto Mode ask the DNS server of their own Node, which is no Pod',
     source: 'awsdocs/amazon-eks-user-guide#1149',

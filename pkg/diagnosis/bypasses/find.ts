@@ -11,7 +11,7 @@ import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
-import { byWaypoint, namesWaypoint, ofShoot, ofWaypoint } from './gateways.ts';
+import { byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
@@ -184,7 +184,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
     const isShared = client === 'ingress-nginx' && ways.some((each) => passesProxy(client, each.entry, service, index));
     const kept = isShared ? SHARED : ifKept(client, entry.annotations, service.metadata?.annotations);
-    const plain = client === 'kube-apiserver' && index.isHosted ? HOSTED : kept;
+    const redirect = client === 'cilium-redirect' ? ofRedirect(entry, index) : undefined;
+    const plain = client === 'kube-apiserver' && index.isHosted ? HOSTED : (redirect ?? kept);
     const own = entry.settings['outside'] === undefined ? plain : OUTSIDE;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
   });
@@ -271,10 +272,13 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
   // By another name where the cache has a Service of its own to ask (RKE2).
   const isOther = service.metadata?.labels?.['k8s-app'] === 'kube-dns' && !isUpstream(service);
   const isDns = isOther || key === 'kube-system/kube-dns';
+  // GKE has redirects of its own.
+  const isCilium = index.images.some((image) => /^(?!gke).*\bcilium[:@]/.test(image));
+  const cache = isCilium ? 'node-local-dns/cilium' : 'node-local-dns';
   const found: Found[] = [
     ...byEntries(service, key, index),
     ...byMarks(service, `Service ${key}`, index.steering),
-    ...(isDns ? [...byDaemonSet('node-local-dns', 'node-local-dns', index.daemonSets), ...byAutoMode(index)] : []),
+    ...(isDns ? [...byDaemonSet('node-local-dns', cache, index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
     ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, namespace, index)),
@@ -292,7 +296,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, index.pods.get(namespace), index.nodes) : {};
     const { client, evidence, controller = '', all = false, possible = false, ...seen } = { ...way, ...more };
-    const { own = client === 'node-local-dns' ? index.ofCache : {} } = { ...way, ...more };
+    const { own = client.startsWith('node-local') ? index.ofCache : {} } = { ...way, ...more };
     const plain: Client = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
@@ -303,7 +307,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
     const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : '';
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
-    const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false, adds } = row;
+    const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
     // Nothing shows the zones of endpoints in other clusters.
     const isJoined = keeps && plain.byRule === 'DestinationRule' && index.joined !== '';
     const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
@@ -317,7 +321,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
       unsure,
       byHints,
       keeps: keeps && !isJoined,
-      ...(adds && { adds }),
+      ...defined({ adds: row.adds, fails: row.fails }),
       ...(index.hasField && asks && { asks }),
       setting: (isJoined ? CLUSTER_LOCAL : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')

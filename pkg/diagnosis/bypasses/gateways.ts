@@ -1,18 +1,11 @@
 // Gateways before a Service that no route names: a waypoint of Istio, and the ingress gateway before the API servers of Shoots.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
-import { nameOf, objectTitle } from '../../apis/values.ts';
+import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { Found } from './members.ts';
 import { OF_GARDENER } from './settings.ts';
-
-interface Around {
-  readonly entries: readonly EntryObject[];
-  readonly images: readonly string[];
-  readonly pods: ReadonlyMap<string, readonly PodSummary[]>;
-  readonly choosing: ReadonlySet<string>;
-  readonly byService: ReadonlyMap<string, readonly unknown[]>;
-}
 
 const GATEWAY = 'gateway.networking.k8s.io/gateway-name';
 
@@ -47,6 +40,36 @@ export const ofWaypoint = (name: string, pods: readonly PodSummary[] = [], nodes
     controller: `in ${zones.size === 0 ? 'whatever zone' : [...zones].join(', ')}`,
     own: isEverywhere ? {} : { keeps: false, setting: EVERY_ZONE },
   };
+};
+
+interface Around {
+  readonly entries: readonly EntryObject[];
+  readonly images: readonly string[];
+  readonly nodes: readonly Node[];
+  readonly pods: ReadonlyMap<string, readonly PodSummary[]>;
+  readonly choosing: ReadonlySet<string>;
+  readonly byService: ReadonlyMap<string, readonly unknown[]>;
+}
+
+const BY_ADDRESS = {
+  decides: 'it names the cluster IP, which Cilium from 1.18 on leaves to the Service: nothing is redirected',
+  setting: 'a new policy with `serviceMatcher` in place of `addressMatcher`',
+  unsure: true,
+} as const;
+
+/** What is sent from Nodes without a Pod for it: cilium/cilium#41450, #41463; what is named by the cluster IP: #43800, #45412. */
+export const ofRedirect = ({ namespace, takers, settings }: EntryObject, { pods, nodes, images }: Around) => {
+  const isOf = (tag: RegExp): boolean => images.some((image) => tag.test(image));
+  if (settings['address'] !== undefined) return isOf(/\bcilium:v1\.(?:1[89]|2)/) ? BY_ADDRESS : undefined;
+  const own = takers && pods.get(namespace)?.filter((pod) => pod.ready && matchesSelector(takers, pod.labels));
+  const bare = nodes.map(nameOf).filter((node) => own?.every(({ nodeName }) => nodeName !== node));
+  if (own === undefined || own.length === 0 || bare.length === 0) return undefined;
+  const fails = isOf(/\bcilium:v1\.18\.[01]\b/) || undefined;
+  const there = fails ? 'fails in 1.18.0 and 1.18.1' : 'goes through the Service';
+  const names = `${bare.slice(0, 3).join(', ')}${bare.length > 3 ? ', …' : ''}`;
+  const decides = `Cilium hands what Pods send to it to a Pod on their own Node; what is sent from ${bare.length} of ${nodes.length} Nodes, which have none (${names}), ${there}`;
+  const setting = `such a Pod on every Node${fails ? ', or Cilium 1.18.2' : ''}`;
+  return { decides, setting, unsure: true, ...defined({ fails }) } as const;
 };
 
 /** gardener/gardener docs/operations/kube_apiserver_loadbalancing.md; #6653 */

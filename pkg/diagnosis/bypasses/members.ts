@@ -222,10 +222,13 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   return [{ client: 'headless-service', evidence, possible, own: { ...called, ...ways } }];
 };
 
-/** Services that it names, or whose Pods it selects too. */
-export const servicesOf = ({ namespace, services, pods }: EntryObject, all: readonly Service[], near: Runners) => {
+/** Services that it names, also by a cluster IP, or whose Pods it selects too. */
+export const servicesOf = (entry: EntryObject, all: readonly Service[], near: Runners) => {
+  const { namespace, services, pods, settings } = entry;
   const own = (pods && near.get(namespace)?.filter(({ podLabels }) => matchesSelector(pods, podLabels))) ?? [];
-  return [...services, ...all.filter((service) => own.some((each) => selects(service, each))).map(keyOfService)];
+  const isMeant = (service: Service): boolean =>
+    own.some((each) => selects(service, each)) || service.spec?.clusterIP === (settings['address'] ?? NaN);
+  return [...services, ...all.filter(isMeant).map(keyOfService)];
 };
 
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */

@@ -18,6 +18,8 @@ export interface Client {
   readonly adds?: true;
   /** It is not known what it does. */
   readonly unsure?: true;
+  /** What some Nodes send does not arrive. */
+  readonly fails?: true;
   /** It follows the same hints as the Service's proxies. */
   readonly byHints?: boolean;
   /** An annotation of the Service with values for which something else holds. */

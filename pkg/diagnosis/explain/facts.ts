@@ -294,7 +294,9 @@ export type Facts = ReturnType<typeof factsOf>;
 /** What Pods send to it does not leave their Node: DNS of EKS Auto Mode and of OpenShift (openshift/cluster-dns-operator#322), a local redirect of Cilium. */
 export const isAnsweredOnNodes = ({ bypasses, routes, wish }: Pick<Facts, 'bypasses' | 'routes' | 'wish'>): boolean =>
   (wish.mode === 'none' && routes.length > 0 && routes.every(({ reason }) => reason === 'SameNodeHints')) ||
-  bypasses.some(({ client, all }) => (client === 'eks-auto-dns' && all) || client === 'cilium-redirect');
+  bypasses.some(({ client, all, unsure }) =>
+    client === 'eks-auto-dns' ? all : client === 'cilium-redirect' && !unsure,
+  );
 
 /** Its endpoints of other clusters have no zone here. */
 export const isAbroad = ({ adds }: Facts['bypasses'][number]): boolean => adds !== undefined;

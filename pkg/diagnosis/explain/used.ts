@@ -4,7 +4,7 @@ import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { type HintRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rule.ts';
-import { firstRelease } from '../routers/behaviour.ts';
+import { behaviourOf, firstRelease } from '../routers/behaviour.ts';
 import { type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
 import { PLANES, type Setting } from '../routers/planes.ts';
 import type { Facts } from './facts.ts';
@@ -64,7 +64,8 @@ const switchesOf = ({ router, title, version, evidence }: RouterAnswer, isRead: 
   });
 };
 
-const SWITCHED = ' with `loadBalancer.serviceTopology=true`: this release does not read what this Service asks by.';
+const SWITCHED =
+  ' with `loadBalancer.serviceTopology=true`: this release does not read what this Service asks by. Or, with that switched on alone, ask by what it reads: ';
 
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has; undefined: nothing known makes it follow. */
 export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[], reason: Reason) => {
@@ -79,7 +80,9 @@ export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]
     const own = PLANES.find(({ name }) => name === router)?.versions ?? [];
     const plain = own.filter(({ when, assumed }) => when === undefined && assumed === undefined);
     const later = firstRelease(plain, isRead);
-    const none = isOff ? SWITCHED : ', which follow hints.';
+    const release = imageVersion(`${title}:${version}`);
+    const now = release && plain.find(({ since }) => since && isSince(release, since));
+    const none = isOff ? `${SWITCHED}${behaviourOf(now?.rule ?? {}, '').needs}.` : ', which follow hints.';
     const other = `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
     const how = behaviour.hints === 'none' ? none : other;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
@@ -176,12 +179,17 @@ export const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
-export const failingCauses = ({ name, nodes, notServing, noZones }: Facts): Cause[] => {
+export const failingCauses = ({ name, nodes, notServing, noZones, bypasses }: Facts): Cause[] => {
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
   const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
   const zoneless = (): string =>
     `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
   return [
+    ...bypasses
+      .filter(({ fails }) => fails)
+      .map((own) =>
+        cause('used', 'NoLocalEndpoints', `${own.evidence.object}: ${own.decides}.`, `Run ${own.setting}.`),
+      ),
     ...(notServing.length > 0 ? [cause('used', 'PublishedNotReady', unready)] : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];

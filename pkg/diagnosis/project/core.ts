@@ -261,6 +261,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
   const isOfNodes = kind === 'TargetGroupBinding' && targetType !== 'ip';
   const { nodeSelector, workloadSelector, routingType, useClusterIP, serviceUpstream } = fieldsIn(object, 'spec');
+  const { localEndpointSelector } = fieldsIn(object, 'spec.redirectBackend');
   const picked = { ...stringsIn(object, 'spec.selector'), ...stringsIn(object, 'spec.selector.matchLabels') };
   const local = all.map((inner) => fieldsIn(inner, 'zoneAware')['preferLocal']).find(isFields);
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
@@ -294,6 +295,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       redirects: under('backendServices').length > 0 ? placesOf(under('services'), namespace).join() : undefined,
       /** By the AWS Load Balancer Controller, of whose load balancer it is. */
       madeFor: ['Ingress', 'Service'].find((own) => labelled.some((key) => key.startsWith(`${own.toLowerCase()}.`))),
+      address: textIn(object, 'spec.redirectFrontend.addressMatcher.ip') || undefined,
       outside: textIn(object, 'spec.iamRoleArnToAssume') || textIn(object, 'spec.vpcID') || undefined,
       resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,
     }),
@@ -303,6 +305,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       /** Its load balancer sends to these alone. */
       nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,
       pods: kind === 'InferencePool' ? { matchLabels: picked } : undefined,
+      /** Of a local redirect of Cilium: what takes it. */
+      takers: isFields(localEndpointSelector) ? selectorOf(localEndpointSelector) : undefined,
     }),
   };
 };

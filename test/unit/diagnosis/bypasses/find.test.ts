@@ -487,6 +487,14 @@ describe('clients that bypass the proxies', () => {
     });
   }
 
+  // kubernetes/kops#16597
+  it('a DNS cache may not get what is sent to the cluster IP: Cilium', () => {
+    const dns = web({ metadata: { name: 'kube-dns', namespace: 'kube-system' } });
+    const cache = daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26');
+    const found = foundFor(dns, cache, daemonSet('cilium', 'c/cilium:v1.15.4'));
+    expect(found.map(({ client, unsure }) => [client, unsure])).to.deep.equal([['node-local-dns', true]]);
+  });
+
   const says: readonly (readonly [name: string, objects: Objects, line: RegExp])[] = [
     ['Linkerd 2.13.2', [linkerd('stable-2.13.2')], /before 2\.13\.4 it keeps to the zone .* → an update; until then/],
     ['Linkerd 2.13.4', [linkerd('stable-2.13.4')], /^its destination controller filters [^;]* → $/],
