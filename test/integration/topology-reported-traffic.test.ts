@@ -716,7 +716,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'ZoneFailsHealthCheck',
     /no Node that may take it has one of its Pods, so it fails/,
-    /only node-1 and node-2 may take its traffic.*no master before Kubernetes 1\.21/,
+    /only node-1 and node-2 may take its traffic.*\(before Kubernetes 1\.21 no master\)/,
   ],
   // Nothing but the provider of its Nodes shows Octavia.
   [

@@ -256,10 +256,10 @@ export const OTHER_ENTRY: Kind = {
 
 /** It announces what others give, and ranges from all Nodes: projectcalico/calico confd/pkg/backends/calico/routes.go, metallb/metallb#1298. */
 const CALICO = 'BGPConfiguration';
+const REFLECTED = `${overBgp('').reach} Without a Pod of its own a route reflector passes on nothing of serviceExternalIPs before projectcalico/calico#13413 (2026).`;
 const OVER_CALICO: Kind = {
   ...overBgp('BGP of Calico'),
   remedy: `${overBgp('', 'the label `node.kubernetes.io/exclude-from-external-load-balancers`').remedy} Calico announces the whole range from each Node, and under \`Local\` the address as well.`,
-  reach: `${overBgp('').reach} Without a Pod of its own a route reflector passes on nothing of serviceExternalIPs before projectcalico/calico#13413 (2026).`,
   leavesOut: '',
 };
 
@@ -301,7 +301,8 @@ const quiet = ({ pool: [pool, announcing] = ['', ''] }: Kind): Kind => {
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
 export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind => {
   const { service, nodes, snapshot, index, version } = facts;
-  if (announcers.length > 0 && announcers.every(({ kind }) => kind === CALICO)) return OVER_CALICO;
+  if (announcers.length > 0 && announcers.every(({ kind }) => kind === CALICO))
+    return service.spec?.externalIPs === undefined ? OVER_CALICO : { ...OVER_CALICO, reach: REFLECTED };
   const byClass = service.spec?.loadBalancerClass ?? '';
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
   const { daemonSets, containers, labels } = index.bypasses;

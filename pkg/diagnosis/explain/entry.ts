@@ -91,7 +91,8 @@ export const entryOf = (facts: Facts) => {
       (kind.announced === undefined || kind.leavesOut !== undefined) &&
       !index.bypasses.containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true');
     const marked = nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined);
-    const off = new Set([...marked, ...(heeds && !kind.announced && !kind.bare ? mastersOf(facts) : [])]);
+    const masters = heeds && !kind.announced && !kind.bare ? mastersOf(facts) : [];
+    const off = new Set([...marked, ...masters]);
     const open = nodes.filter((node) => !off.has(node) && (runners.length === 0 || running.has(nameOf(node))));
     const takers = open.filter((node) => deciders.every((own) => own.some((each) => selectsNode(each, node))));
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
@@ -112,7 +113,7 @@ export const entryOf = (facts: Facts) => {
     const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
-    const found = { ...kind, policy, enters, takers, isMarked, failure, isStranded: isStranded || isClosed };
+    const found = { ...kind, policy, enters, takers, masters, isMarked, failure, isStranded: isStranded || isClosed };
     return { ...found, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
@@ -125,7 +126,7 @@ export const entryOf = (facts: Facts) => {
   return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
 };
 
-const LET_REMEDY = `Let Nodes with its Pods take it (no master before Kubernetes 1.21, without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
+const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
 const STRANDED_REMEDY = `${LET_REMEDY} Or run its Pods on Nodes that may take it, or set \`externalTrafficPolicy: Cluster\`.`;
 // siderolabs/talos#9960
 const MARKED_REMEDY =
@@ -184,7 +185,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const entry = entryOf(facts);
   if (endpoints.length === 0) return [];
   if (entry === undefined) return emptyZoneCauses(facts);
-  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
+  const { policy, takers, masters, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const asked = `Service ${name} has externalTrafficPolicy ${policy}`;
@@ -201,7 +202,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   }
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
-    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes and what announces it; its endpoints are on ${listed(hosts)}.`;
+    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${masters.length > 0 ? ' (before Kubernetes 1.21 no master)' : ''} and what announces it; its endpoints are on ${listed(hosts)}.`;
     return fails(evidence, takers.length === 0 ? LET_REMEDY : STRANDED_REMEDY);
   }
   if (dropping.length > 0) {
