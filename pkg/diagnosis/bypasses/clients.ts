@@ -298,7 +298,7 @@ export const CLIENTS = clients({
     byRule: 'MeshLoadBalancingStrategy',
     decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags; a zone of Kuma is the cluster",
     setting:
-      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone where Pods have that label (from 2.5)',
+      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone (from 2.5; before kumahq/kuma#9690 of 2024 Pods need that label)',
     image: /\bkuma-(?:cp|dp):/,
     source: 'kumahq/kuma policies/meshloadbalancingstrategy; #8022',
   },

@@ -108,9 +108,8 @@ const SCHEDULER = 'kube-router.io/service.scheduler';
 
 const OF_AGE =
   'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
-/** istio/istio#7878, #10870: its chart sets it */
+/** istio/istio#7878, #10870 (its chart sets it); kubernetes/ingress-nginx#5947 */
 const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
-/** kubernetes/ingress-nginx#5947 */
 const OF_NGINX =
   'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).';
 /** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, by the Service, or by who calls it. */
@@ -166,9 +165,9 @@ const AS_TCP = /^(?:tcp|tls|mongo|mysql|redis)(?:-|$)/i;
 const NAMED_REMEDY =
   'Name the port `grpc-…`, or set its `appProtocol: grpc`, which comes before the name: then sidecars balance requests.';
 
-/** traefik/traefik#10303, #13358 */
+/** traefik/traefik#10303, #13358, #6069 */
 const NATIVE_REMEDY =
-  'For even load `maxIdleConnsPerHost: -1` in the ServersTransport of the route (or `--serversTransport.maxIdleConnsPerHost=-1` for all), which opens a connection for each request; or no `nativeLB`: then Traefik balances over Pods, in whatever zone.';
+  'For even load a route of the Kubernetes providers without `nativeLB`: then Traefik balances over Pods, in whatever zone. Or `maxIdleConnsPerHost: -1` in the ServersTransport of the route (or `--serversTransport.maxIdleConnsPerHost=-1` for all), which opens a connection for each request (of HTTP/1.1).';
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
 export const stickyCauses = (facts: Facts): Cause[] => {
@@ -237,7 +236,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   }
   const isOutside = ['NodePort', 'LoadBalancer'].includes(service.spec?.type ?? '');
   if (reused === undefined) {
-    // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629
+    // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
     const isMeant = (pods.length === 1 || (scaler && (isFew || isOutside))) && !isAged && facts.wish.mode === 'none';
