@@ -4,11 +4,6 @@ import type { Cause } from '../explain/reasons.ts';
 import { AUDIT_GROUPS, isEffectiveInPart, isMeasuredPast } from './service.ts';
 import type { AuditGroup, MonthlyCost, Saving, ServiceAudit } from './service.ts';
 
-const sumOfSavings = (savings: readonly Saving[]): Saving => ({
-  routing: sumBy(savings, ({ routing }) => routing),
-  endpoints: sumBy(savings, ({ endpoints }) => endpoints),
-});
-
 const savingOf = (services: readonly ServiceAudit[]): Saving => ({
   routing: sumBy(services, ({ saving, weight }) => (saving?.routing ?? 0) * weight),
   endpoints: sumBy(services, ({ saving, weight }) => (saving?.endpoints ?? 0) * weight),
@@ -18,12 +13,13 @@ const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost 
   const costs = services.flatMap(({ monthlyCost }) => monthlyCost ?? []);
   if (costs.length === 0) return {};
   const savings = costs.flatMap(({ saving }) => saving ?? []);
+  const sumOf = (part: keyof Saving): number => sumBy(savings, (saving) => saving[part]);
   const measured = costs.some(({ saved }) => saved !== undefined);
   return {
     monthlyCost: {
       ...(measured ? { saved: sumBy(costs, ({ saved = 0 }) => saved) } : {}),
       current: sumBy(costs, ({ current }) => current),
-      saving: savings.length === 0 ? null : sumOfSavings(savings),
+      saving: savings.length === 0 ? null : { routing: sumOf('routing'), endpoints: sumOf('endpoints') },
     },
   };
 };

@@ -5,7 +5,7 @@ import { byText, countBy, sumBy, sumOf, tally } from '../../apis/values.ts';
 import { CAPACITY_LIMIT, ROUNDING, fairShareScale, replicasToAdd, withoutOthers } from '../../evacuation/capacity.ts';
 import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { formatVersion } from '../../routing/version.ts';
-import { type Measured, type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
+import { type MeasuredFlow, bytesOf } from '../../traffic/measured.ts';
 import { type ExplainOptions, type Facts, factsOf } from '../explain/facts.ts';
 import { counted } from '../explain/reasons.ts';
 import { type SnapshotIndex, indexSnapshot } from '../explain/snapshot-index.ts';
@@ -33,8 +33,6 @@ export interface SurvivalOptions extends ExplainOptions {
   readonly zones: readonly string[];
   /** What leaves of a Service, where that is not all of those zones. */
   readonly requestsOf?: (service: Service) => readonly ZoneRequest[];
-  /** Where clients of Services are, as measured. Default: by the CPU of the Nodes. */
-  readonly measured?: Measured;
   readonly namespace?: string;
   readonly selects?: (service: Service) => boolean;
   /** Most that the busiest endpoint may reach where load is measured, as a fraction of its capacity. Default 1. */

@@ -57,7 +57,10 @@ const SELECTOR = web().spec?.selector ?? {};
 const linkerd = (tag: string) => pod('linkerd-proxy', false, {}, `cr.l5d.io/linkerd/proxy:${tag}`);
 const running = (...images: readonly string[]) =>
   object('apps/v1', 'Deployment', 'd', {
-    spec: { template: { metadata: { labels: SELECTOR }, spec: { containers: images.map((image) => ({ image })) } } },
+    spec: {
+      replicas: 3,
+      template: { metadata: { labels: SELECTOR }, spec: { containers: images.map((image) => ({ image })) } },
+    },
   });
 const interceptor = (tag: string, ...env: readonly object[]) => [
   object('http.keda.sh/v1beta1', 'InterceptorRoute', 'r', { spec: { target: { service: 'web' } } }),
