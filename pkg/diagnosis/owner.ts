@@ -229,7 +229,7 @@ const byK3s: By = ({ annotations, labels, name, about }) => {
 };
 
 /** Where an operator takes it from, as far as that is known. */
-export const fieldOf = (group: string, about: About): string | undefined =>
+export const operatorField = (group: string, about: About): string | undefined =>
   Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1][about];
 
 /** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */
@@ -241,7 +241,7 @@ const byOperator: By = ({ owner, labels, about }) => {
   // Groups of the API server's own controllers.
   if (owner === undefined || /^(?:|apps|batch|discovery\.k8s\.io|autoscaling)$/.test(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
-  const field = fieldOf(group, about);
+  const field = operatorField(group, about);
   return field === undefined
     ? `${who} owns it, and its operator may revert a change: make it there if it has a field for it`
     : `${who} owns it, and its operator reverts other changes: make it there under ${field}`;

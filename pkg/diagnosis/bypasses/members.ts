@@ -9,7 +9,7 @@ import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
-import { ANSWERS, BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
+import { ANY_ANSWERS, BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
 import type { Client } from './types.ts';
 import { type Runner, maySelect, selects } from './watchers.ts';
 
@@ -203,7 +203,8 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   const isSure = always === 'surely' || isAtPort;
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    const known = setting && ((decides ? ANSWERS.includes(decides) : !setting.startsWith('none')) ? 'any' : 'members');
+    const known =
+      setting && ((decides ? ANY_ANSWERS.includes(decides) : !setting.startsWith('none')) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
   // kubernetes/kops#1998

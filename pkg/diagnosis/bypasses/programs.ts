@@ -42,9 +42,17 @@ const BY_REVISION =
 export const RING = /ingester|store-gateway/;
 
 /** Any Pod answers, whatever it asks others for. */
-export const ANSWERS: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_SHARDS, BY_OSD];
+export const ANY_ANSWERS: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_SHARDS, BY_OSD];
 /** Clients take the cluster IP, and what their requests lead to goes on from there. */
-export const GOES_ON: readonly unknown[] = [OF_DATABASE, BY_LEADER, BY_ROLES, BY_STORAGES, BY_PARTS, BY_HASHRING, BY_OSD];
+export const GOES_ON: readonly unknown[] = [
+  OF_DATABASE,
+  BY_LEADER,
+  BY_ROLES,
+  BY_STORAGES,
+  BY_PARTS,
+  BY_HASHRING,
+  BY_OSD,
+];
 
 /** Of one Pod that has no others. */
 export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS];

@@ -315,7 +315,8 @@ const OF_PODS = /^(?:HintedForOtherZone|PodsNotSpread|SingleEndpoint|TooFewEndpo
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   const asking = askingNote(facts)?.line ?? '';
   // The value was tried, and nothing came of it.
-  if (reason === 'NotRequested') return asking.includes('"Auto"') || elsewhere(facts)[2] !== undefined ? [] : [asking].filter((line) => line !== '');
+  if (reason === 'NotRequested')
+    return asking.includes('"Auto"') || elsewhere(facts)[2] !== undefined ? [] : [asking].filter((line) => line !== '');
   if (!OF_PODS.test(reason)) return [];
   return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.line) ?? []);
 };

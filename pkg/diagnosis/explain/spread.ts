@@ -6,7 +6,7 @@ import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { markedSlices } from '../../evacuation/decide.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { STORES } from '../bypasses/programs.ts';
-import { fieldOf, isPlacedByGardener } from '../owner.ts';
+import { operatorField, isPlacedByGardener } from '../owner.ts';
 import { barrier } from '../models/lookup.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
@@ -229,7 +229,7 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
 const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {
   const makers = listed(pods.flatMap(({ madeBy }) => madeBy ?? []));
   const [by] = service.metadata?.ownerReferences ?? [];
-  const field = fieldOf(by?.apiVersion.replace(/\/.*/, '') ?? '', 'template');
+  const field = operatorField(by?.apiVersion.replace(/\/.*/, '') ?? '', 'template');
   const place = makers.startsWith('StrimziPodSet')
     ? '`rack` only prefers to spread them, constraints belong in `spec.template.pod` of the KafkaNodePool (or KafkaConnect), or `spec.kafka.template.pod` of the Kafka'
     : `it has to be changed there${field === undefined ? '' : `, under ${field}`}`;
