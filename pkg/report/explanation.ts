@@ -133,7 +133,8 @@ const scopedText = (report: Explanation, alone: string): string => {
   const { unseen } = report.scope;
   const kept = `${isAlone(report) ? alone : 'through its cluster IP '}${keptText(report)}`;
   const who = unseen.length === 0 ? '' : `who else reaches its Pods was not seen (${unseen.join(', ')})`;
-  return clean(phrases([kept, ...limitTexts(report), ...aroundTexts(report), who, entersText(report)]));
+  const own = [kept, ...limitTexts(report), ...aroundTexts(report), who];
+  return clean(phrases(report.scope.foreign ? [entersText(report), ...own] : [...own, entersText(report)]));
 };
 
 /** What crosses is of connections through the cluster IP: who goes around it is named here as well, first where no other client is seen. */

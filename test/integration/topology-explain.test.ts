@@ -284,7 +284,7 @@ describe('kubectl topology explain, on files', () => {
     ['effective', /^✓ effective: 100 % of connections stay in their zone$/],
     ['webhook-effective', /^✓ effective: 100 % of connections stay in their zone$/],
     ['hinted-for-other-zone', /^✓ through its cluster IP 75 % .*; who else reaches its Pods was not seen \(pods, /],
-    ['load-balancer-traffic', /^! through its cluster IP 100 % .*; traffic from outside enters through the Node that /],
+    ['load-balancer-traffic', /^! traffic from outside enters through the Node that .*; through its cluster IP 100 % /],
     [
       'published-not-ready',
       /^✗ ineffective: 100 % of connections that arrive stay .*; those of clients in eu-1c fail$/,

@@ -72,11 +72,17 @@ const DESCHEDULER = {
     template: { spec: { containers: [{ name: 'a', image: 'registry.k8s.io/descheduler/descheduler:v0.24.0' }] } },
   },
 };
-const nodePool = (name: string, values: readonly string[]) => ({
+const nodePool = (
+  name: string,
+  values: readonly string[],
+  { spec = {}, ...more }: { spec?: object; status?: object } = {},
+) => ({
+  ...more,
   apiVersion: 'karpenter.sh/v1',
   kind: 'NodePool',
   metadata: { name },
   spec: {
+    ...spec,
     template: {
       spec: {
         nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
@@ -1070,7 +1076,7 @@ const ROWS: readonly Row[] = [
     },
     'Ineffective',
     'HintsIgnored',
-    /^✗ ineffective: 33 %/,
+    /^✗ traffic .*; ineffective: of clients inside, .* 33 %/,
     /kube-proxy before 1\.24, for its externalTrafficPolicy Local,/,
   ],
   [
@@ -1397,7 +1403,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /^! through its cluster IP 100 %/,
+    /^! traffic .*; through its cluster IP 100 %/,
     /Nodes without an endpoint of Service shop\/web \(node-3\): kube-proxy in nftables .* 1\.33\.6/,
   ],
   [
@@ -1409,7 +1415,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /^! through its cluster IP 100 %/,
+    /^! traffic .*; through its cluster IP 100 %/,
     /\(node-3\): kube-proxy in ipvs mode there drops what Pods in the network of the host send/,
   ],
   [
@@ -1421,7 +1427,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /^! through its cluster IP 100 %/,
+    /^! traffic .*; through its cluster IP 100 %/,
     /\(node-3\): Cilium there drops what their own Pods \(seen .* → .*use the cluster IP/,
   ],
   [
@@ -1433,7 +1439,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'StickyClients',
-    /^! through its cluster IP 100 %/,
+    /^! traffic .*; through its cluster IP 100 %/,
     /kube-proxy 1\.33\.6/,
     /nftables mode/,
   ],
@@ -1615,6 +1621,25 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: 33 %/,
     /→ Take f out of NodePool other: its node class has no subnet there.* Karpenter adds Nodes .* fit where Nodes are\. /,
     /does not allow|toleration/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/5909',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b'],
+      nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
+      pods: { nodeSelector: { pool: 'apps' } },
+      extra: [
+        nodePool('apps', ['a', 'b', 'c'], { spec: { limits: { cpu: '1k' } }, status: { resources: { cpu: '1000' } } }),
+        nodePool('c-only', ['c'], { spec: { limits: { cpu: 0 } } }),
+        NODE_CLASS,
+      ],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /→ NodePool apps is at its `spec\.limits` \(cpu 1000 of 1k\): raise these for more Nodes\. NodePool c-only is at its `spec\.limits` \(cpu 0 of 0\)/,
+    /does not allow/,
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/7585',
@@ -2189,7 +2214,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /enters through any Node that the load balancer of Google picks$/,
+    /enters through any Node that the load balancer of Google picks;/,
     /from 1\.33\.3-gke\.1392000 on/,
   ],
   [
@@ -2202,7 +2227,7 @@ const ROWS: readonly Row[] = [
     },
     'NotWanted',
     'LoadBalancerTraffic',
-    /enters through any Node that the load balancer of Google picks$/,
+    /enters through any Node that the load balancer of Google picks;/,
     /'\{"spec":\{"trafficDistribution":"PreferClose"\}\}'/,
     /PreferSameZone/,
   ],

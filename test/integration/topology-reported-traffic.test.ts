@@ -86,6 +86,12 @@ const EDGE = { name: 'edge' };
 const KONG = { template: { metadata: { labels: { app: 'kong' } }, spec: { containers: [{ image: 'kong:2.6' }] } } };
 const NGF = { namespace: 'ngf', name: 'params' };
 
+const istioEntry = (kind: string, spec: object) => beside('networking.istio.io/v1', kind, spec);
+const WAYPOINT = { 'istio.io/use-waypoint': 'waypoint', 'istio.io/use-waypoint-namespace': 'infra' };
+const ALB = { kind: 'IngressClassParams', name: 'alb' };
+const CROSS = 'load_balancing.cross_zone';
+const of = (image: string) => ({ template: { spec: { containers: [{ name: 'c', image }] } } });
+
 const KEPT = 'keeps to zones|by the same hints';
 
 /** A tick stands only beside clients that keep to zones. */
@@ -559,7 +565,7 @@ const ROWS: readonly Row[] = [
     },
     'Ineffective',
     'ZoneFailsHealthCheck',
-    /^✗ ineffective: 33 %/,
+    /^✗ traffic from outside enters .*; ineffective: of clients inside, of which none is seen, 33 %/,
     /no ready endpoint in b and c: no Node there passes the health check.* As the policy intends/,
   ],
   [
@@ -620,6 +626,26 @@ const ROWS: readonly Row[] = [
     'LoadBalancerTraffic',
     /^! through its cluster IP 100 %.*enters through any Node that the load balancer of Ingress shop\/web picks$/,
     /`load_balancing\.cross_zone\.enabled=false`/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4563',
+    { spec: { ...CLOSE, type: 'NodePort' }, extra: route('gateway.k8s.aws/alb') },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of HTTPRoute shop\/web picks/,
+    /TargetGroupConfiguration/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-gce/pull/2815',
+    {
+      annotations: { 'networking.gke.io/load-balancer-type': 'Internal' },
+      finalizers: ['gke.networking.io/l4-ilb-v2'],
+      spec: { ...CLOSE, type: 'LoadBalancer' },
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through Nodes of the client's zone \(zonal affinity of GKE subsetting/,
+    /Run a Pod in each zone of its clients/,
   ],
   [
     'https://github.com/metallb/metallb/issues/257',
@@ -900,7 +926,7 @@ const ROWS: readonly Row[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /enters through targets in any zone, if the cross-zone load balancing that an annotation asks for is on$/,
+    /enters through targets in any zone, if the cross-zone load balancing that an annotation asks for is on; through its cluster IP/,
     /Cross-zone load balancing off \(.*cross_zone\.enabled=false`\) and target type IP/,
   ],
   [
@@ -1217,7 +1243,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/k3s-io/k3s/issues/11077',
     { spec: { ...CLOSE, type: 'LoadBalancer' }, extra: [daemonSet('svclb-web-3f2a1b0c', 'rancher/klipper-lb:v0.4.9')] },
-    /enters through the Node whose address the client picks \(ServiceLB of k3s\)$/,
+    /enters through the Node whose address the client picks \(ServiceLB of k3s\);/,
     /Zones count where clients, or a load balancer outside, pick a Node of their own zone/,
   ],
   [
@@ -1278,6 +1304,76 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('istio-waypoint'),
     /Pods of the waypoint in every zone that has clients .*see `kubectl topology explain shop\/waypoint`/,
+  ],
+  [
+    'https://github.com/istio/istio.io/issues/15647',
+    { extra: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels: WAYPOINT } }] },
+    around('istio-waypoint'),
+    /istio-waypoint \(Namespace shop\): .*see `kubectl topology explain infra\/waypoint`/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/25110',
+    {
+      extra: [istioEntry('ServiceEntry', { hosts: ['web.example.com'], workloadSelector: { labels: { app: 'web' } } })],
+    },
+    around('istio-entry'),
+    /not by hints or settings of the Service → a DestinationRule for its host with `outlierDetection`/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/34755',
+    {
+      extra: [
+        istioEntry('WorkloadEntry', { address: '10.7.0.4', labels: { app: 'web' } }),
+        istioEntry('ServiceEntry', { hosts: ['web.shop.svc.cluster.local'], endpoints: [{ address: '10.7.0.5' }] }),
+      ],
+    },
+    maybeAround('istio-entry'),
+    /ServiceEntry shop\/web\): .*WorkloadEntry shop\/web\): .*for endpoints of the Service → `locality` \(`region\/zone`\)/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/25253',
+    {
+      extra: [
+        istioEntry('VirtualService', {
+          gateways: ['edge/public'],
+          http: [{ route: [{ destination: { host: 'web' } }] }],
+        }),
+        istioEntry('DestinationRule', { host: 'web', exportTo: ['.'], trafficPolicy: { outlierDetection: {} } }),
+        beside('apps/v1', 'Deployment', of('docker.io/istio/proxyv2:1.22.1'), { namespace: 'edge' }),
+      ],
+    },
+    around('istio-gateway'),
+    /DestinationRule shop\/web is not exported to the client \(`exportTo`\): it does not count/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3518',
+    {
+      spec: { ...CLOSE, type: 'NodePort' },
+      extra: [
+        ingress('alb'),
+        { ...ingressClass('alb', 'ingress.k8s.aws/alb'), spec: { controller: 'ingress.k8s.aws/alb', parameters: ALB } },
+        { apiVersion: 'elbv2.k8s.aws/v1beta1', kind: 'IngressClassParams', metadata: ALB, spec: { targetType: 'ip' } },
+      ],
+    },
+    around('aws-alb'),
+    /target-group-attributes` of the Ingress, with a Pod in every zone/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4804',
+    {
+      extra: [
+        ...route('gateway.k8s.aws/alb'),
+        beside('gateway.k8s.aws/v1beta1', 'TargetGroupConfiguration', {
+          targetReference: { name: 'web' },
+          defaultConfiguration: {
+            targetType: 'ip',
+            targetGroupAttributes: [{ key: `${CROSS}.enabled`, value: 'false' }],
+          },
+        }),
+      ],
+    },
+    around('aws-alb'),
+    /keeps it to zones, and a zone of it without Pods fails/,
   ],
   [
     'https://github.com/istio/istio/issues/48022',
@@ -1773,7 +1869,7 @@ describe('kubectl topology explain, on who was reported to go around a cluster I
       const stdin = reportedCluster({ spec: CLOSE, ...reported });
       const { out } = await runTopology(['explain', 'shop/web', '-f', '-'], { stdin });
       const [, first = ''] = out.split('\n');
-      expect(first).to.match(/^[!✓] (?:all clients seen .*; )?through its cluster IP 100 %/);
+      expect(first).to.match(/^[!✓] (?:(?:all clients seen|traffic from outside) .*; )?through its cluster IP 100 %/);
       expect(first).to.match(line);
       expect(out.replaceAll(/\s+/g, ' ')).to.match(remedy);
     });

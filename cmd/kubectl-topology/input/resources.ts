@@ -39,7 +39,7 @@ export interface Source {
 }
 
 const inCluster = (apiVersion: string, kind: string, namespaced = false): Resource => {
-  const [group = '', version = ''] = apiVersion.split('/');
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
   return resource(group, version, kind, namespaced);
 };
 const inNamespaces = (apiVersion: string, kind: string): Resource => inCluster(apiVersion, kind, true);

@@ -1,5 +1,5 @@
 // Who chooses endpoints without the Service's proxies, as a table: what decides there, and the setting that makes zones count.
-import { SERVERLESS } from './programs.ts';
+import { OTHERS } from './programs.ts';
 import type { Client } from './types.ts';
 
 const ISTIO = /\/(?:pilot|proxyv2|ztunnel):/;
@@ -221,7 +221,7 @@ export const CLIENTS = clients({
     source: 'spring-cloud/spring-cloud-netflix#2630, #4181; Netflix/eureka#988; apache/dubbo#13734',
   },
   members: { decides: 'its clients learn addresses of members and connect to those', source: "the clients' protocols" },
-  ...SERVERLESS,
+  ...OTHERS,
   'cilium-clustermesh': {
     decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',

@@ -10,9 +10,19 @@ import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
 import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
-import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import {
+  BY_ITSELF,
+  CLUSTER_LOCAL,
+  NEW_FIELD,
+  OUTSIDE,
+  SHARED,
+  asSet,
+  hiddenBy,
+  ifKept,
+  isExported,
+} from './settings.ts';
 import { byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint } from './gateways.ts';
-import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
+import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, targetsOf, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -49,6 +59,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     pods,
     podsOf: podFinder(pods),
     watchers,
+    gateways: [...new Set(watchers.receivers.flatMap((own) => (own.isGateway ? own.runner.namespace : [])))],
+    kinds: Map.groupBy(entries, ({ kind }) => kind),
     members: memberIndex(services, watchers.runners, entries),
     hasField: isEnabled('ServiceTrafficDistribution', version),
     daemonSets,
@@ -77,11 +89,11 @@ export type BypassIndex = ReturnType<typeof bypassIndex>;
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
 
-/** Its Gateways, and their class where that is among the objects. */
+/** It, its Gateways, and their class where that is among the objects. */
 const waysIn = (entry: EntryObject, { entries }: BypassIndex) => {
   const isParent = (each: EntryObject) =>
     each.kind === 'Gateway' && entry.parents.includes(`${each.namespace}/${each.name}`);
-  const gateways = entry.kind === 'Ingress' ? [entry] : entries.filter(isParent);
+  const gateways = [entry, ...entries.filter(isParent)];
   const [kind, names] = [entry.kind === 'Ingress' ? 'IngressClass' : 'GatewayClass', gateways.map(classOf)];
   return [...gateways, ...entries.filter((each) => each.kind === kind && names.includes(each.name))];
 };
@@ -91,7 +103,7 @@ const controllerOf = (entry: EntryObject, index: BypassIndex) =>
 
 /** By a policy for the Service, or by parameters of the Gateway or class. */
 const isDirect = (entry: EntryObject, key: string, index: BypassIndex): boolean => {
-  const own = [entry, ...waysIn(entry, index)];
+  const own = waysIn(entry, index);
   const ways = new Set([key, ...own.flatMap((each) => [`${each.namespace}/${each.name}`, ...each.parents])]);
   return index.direct.some(({ namespace, name, services, parents }) =>
     [`${namespace}/${name}`, ...services, ...parents].some((target) => ways.has(target)),
@@ -119,9 +131,10 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
 
 /** Rules for what others send, and what programs take to cluster IPs. */
 const SENDS_NOTHING =
-  /^(?:DestinationRule|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend|Prometheus|MeshLoadBalancing)/;
+  /^(?:DestinationRule|TargetGroupConfiguration|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend|Prometheus|MeshLoadBalancing)/;
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
+  if (entry.kind === 'ServiceEntry' && entry.services.length > 0) return 'istio-entry/adds';
   if (SENDS_NOTHING.test(entry.kind) || entry.settings['nativeLB'] === 'true') return undefined;
   // Discovery makes one of every Service; what a route names is used.
   if (entry.kind === 'Upstream' && !index.upstreams.has(`${entry.namespace}/${entry.name}`)) return undefined;
@@ -133,15 +146,10 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
   return isByName ? undefined : client;
 };
 
-/** Default of EKS Auto Mode: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc */
-const albTargets = (entry: EntryObject, index: BypassIndex): string =>
-  entry.annotations['alb.ingress.kubernetes.io/target-type'] ??
-  (controllerOf(entry, index)?.startsWith('eks.') === true ? 'ip' : 'instance');
-
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean =>
   entry.settings['nodePorts'] === 'true' ||
-  (client === 'aws-alb' && albTargets(entry, index) !== 'ip') ||
+  (client.startsWith('aws-alb') && targetsOf(service, waysIn(entry, index), index.kinds).type !== 'ip') ||
   (client === 'f5-bigip' && /--pool-member-type[=\s]nodeport/.test(index.steering)) ||
   (client === 'gke-neg' &&
     entry.kind === 'Ingress' &&
@@ -179,15 +187,16 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     // The route says it already, of whose Gateway or Ingress Cilium made this.
     if (isBackend && ways.some((each) => clientOf(each.entry, index) === way)) return [];
     const client = way === 'ingress-nginx/hints' && !readsHints(service, index.images) ? 'ingress-nginx' : way;
-    if (client === undefined || passesProxy(client, entry, service, index)) return [];
+    const from = client === 'istio-gateway' && index.gateways.length === 1 ? index.gateways[0] : undefined;
+    if (!client || passesProxy(client, entry, service, index) || (from && !isExported(entry, from))) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
     const isShared = client === 'ingress-nginx' && ways.some((each) => passesProxy(client, each.entry, service, index));
-    const kept = isShared ? SHARED : ifKept(client, entry.annotations, service.metadata?.annotations);
+    const kept = isShared ? SHARED : ifKept(client, ...targetsOf(service, waysIn(entry, index), index.kinds).set);
     const redirect = client === 'cilium-redirect' ? ofRedirect(entry, index) : undefined;
     const plain = client === 'kube-apiserver' && index.isHosted ? HOSTED : (redirect ?? kept);
     const own = entry.settings['outside'] === undefined ? plain : OUTSIDE;
-    return [{ client, evidence, controller: controllerOf(entry, index), entry, own }];
+    return [{ client, evidence, controller: controllerOf(entry, index), entry, own, from }];
   });
 
 const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
@@ -294,7 +303,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
   const ways = found.filter((each) => !isSaid(each));
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
-    const more = isWaypoint ? ofWaypoint(way.evidence.value, index.pods.get(namespace), index.nodes) : {};
+    const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
     const { client, evidence, controller = '', all = false, possible = false, ...seen } = { ...way, ...more };
     const { own = client.startsWith('node-local') ? index.ofCache : {} } = { ...way, ...more };
     const plain: Client = CLIENTS[client];

@@ -1,49 +1,63 @@
 // Gateways before a Service that no route names: a waypoint of Istio, and the ingress gateway before the API servers of Shoots.
 import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
+import type { StringMap } from '../../apis/meta.ts';
 import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { Found } from './members.ts';
-import { OF_GARDENER } from './settings.ts';
+import { type Kinds, OF_GARDENER } from './settings.ts';
 
+const USE = 'istio.io/use-waypoint';
 const GATEWAY = 'gateway.networking.k8s.io/gateway-name';
 
-export const namesWaypoint = ({ metadata }: Service): boolean =>
-  metadata?.labels?.['istio.io/use-waypoint'] !== undefined;
+export const namesWaypoint = ({ metadata }: Service): boolean => metadata?.labels?.[USE] !== undefined;
+
+/** Labels of its Namespace, where it names no waypoint itself: istio.io "Configure waypoint proxies". */
+const spaceOf = (service: Service, { kinds }: Pick<Around, 'kinds'>): StringMap => {
+  const { namespace } = serviceRefOf(service);
+  const space = kinds.get('Namespace')?.find(({ name }) => name === namespace && !namesWaypoint(service));
+  return space?.annotations ?? {};
+};
 
 /** istio/istio manifests/charts/istio-control/istio-discovery/files/waypoint.yaml; the name is the usual one. */
 const isWaypointPod = ({ labels }: PodSummary): boolean =>
   labels['gateway.istio.io/managed'] === 'istio.io-mesh-controller' || labels[GATEWAY] === 'waypoint';
 
 /** That of its namespace, by its Gateway, or its Pods where no Gateway was read; where other Services name theirs, this one may have none. */
-export const byWaypoint = (service: Service, { entries, pods, choosing }: Around): Found[] => {
+export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }: Around): Found[] => {
   const { namespace, name } = serviceRefOf(service);
+  const { [USE]: named } = spaceOf(service, { kinds });
   const gateway = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
   const pod = pods.get(namespace)?.find(isWaypointPod);
-  const value = gateway?.name ?? pod?.labels[GATEWAY];
-  if (value === undefined || value === name || namesWaypoint(service)) return [];
-  const object = gateway ? objectTitle(gateway) : `Pod ${namespace}/${pod?.name}`;
+  const value = named ?? gateway?.name ?? pod?.labels[GATEWAY];
+  if (value === undefined || [name, 'none'].includes(value) || namesWaypoint(service)) return [];
+  const own = gateway ? objectTitle(gateway) : `Pod ${namespace}/${pod?.name}`;
+  const object = named ? `Namespace ${namespace}` : own;
   const evidence = { object, field: 'metadata.name', value };
-  return [{ client: 'istio-waypoint', evidence, possible: choosing.has(namespace) }];
+  return [{ client: 'istio-waypoint', evidence, possible: !named && choosing.has(namespace) }];
 };
 
 const EVERY_ZONE =
-  'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {namespace}/{value}`';
+  'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
 
 /** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
-export const ofWaypoint = (name: string, pods: readonly PodSummary[] = [], nodes: readonly Node[]) => {
+export const ofWaypoint = (name: string, service: Service, index: Around) => {
+  const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
+  const at = marks['istio.io/use-waypoint-namespace'] ?? serviceRefOf(service).namespace;
+  const pods = index.pods.get(at) ?? [];
   const hosts = new Set(pods.flatMap(({ labels, nodeName }) => (labels[GATEWAY] === name ? nodeName : [])));
-  const zones = new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode));
-  const isEverywhere = zones.size > 0 && nodes.every((node) => zones.has(zoneOfNode(node)));
+  const zones = new Set(index.nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode));
+  const isEverywhere = zones.size > 0 && index.nodes.every((node) => zones.has(zoneOfNode(node)));
   return {
     controller: `in ${zones.size === 0 ? 'whatever zone' : [...zones].join(', ')}`,
-    own: isEverywhere ? {} : { keeps: false, setting: EVERY_ZONE },
+    own: isEverywhere ? {} : { keeps: false, setting: EVERY_ZONE.replace('{at}', at) },
   };
 };
 
 interface Around {
   readonly entries: readonly EntryObject[];
+  readonly kinds: Kinds;
   readonly images: readonly string[];
   readonly nodes: readonly Node[];
   readonly pods: ReadonlyMap<string, readonly PodSummary[]>;

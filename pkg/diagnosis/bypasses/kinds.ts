@@ -23,6 +23,9 @@ const ROUTES: readonly RouteKind[] = [
   ['networking.istio.io/v1', 'VirtualService', 'beside', 'istio-gateway'],
   ['networking.istio.io/v1', 'DestinationRule', 'anywhere'],
   ['networking.istio.io/v1', 'Sidecar', 'beside'],
+  ['networking.istio.io/v1', 'ServiceEntry', 'anywhere', 'istio-entry'],
+  ['networking.istio.io/v1', 'WorkloadEntry', 'beside', 'istio-entry/adds'],
+  ['v1', 'Namespace', 'cluster'],
   ['gateway.envoyproxy.io/v1alpha1', 'Backend BackendTrafficPolicy EnvoyProxy', 'anywhere'],
   ['monitoring.coreos.com/v1', 'Prometheus', 'anywhere'],
   ['gateway.nginx.org/v1alpha2', 'NginxProxy', 'anywhere'],
@@ -44,6 +47,8 @@ const ROUTES: readonly RouteKind[] = [
   ['configuration.konghq.com/v1beta1', 'TCPIngress UDPIngress', 'beside', 'kong'],
   ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
   ['eks.amazonaws.com/v1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
+  ['elbv2.k8s.aws/v1beta1', 'IngressClassParams', 'cluster'],
+  ['gateway.k8s.aws/v1beta1', 'TargetGroupConfiguration', 'anywhere'],
   ['cis.f5.com/v1', 'TransportServer VirtualServer', 'beside', 'f5-bigip'],
   ['gateway.solo.io/v1', 'VirtualService RouteTable', 'anywhere', 'gloo'],
   ['gloo.solo.io/v1', 'Upstream', 'anywhere', 'gloo'],
@@ -169,7 +174,7 @@ export const ofNodePorts = (client: ClientName, args: string) =>
   };
 
 const STEERING =
-  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$|\/traffic-zone-aware$/;
+  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$|\/traffic-zone-aware$|^istio\.io\/use-waypoint/;
 
 /** Annotations of routes and Services that decide how their traffic goes. */
 export const steersClient = (annotation: string): boolean =>

@@ -147,7 +147,7 @@ export interface Found {
   readonly image?: string | undefined;
   readonly entry?: EntryObject;
   /** The namespace of a client, and those that are seen. */
-  readonly from?: string;
+  readonly from?: string | undefined;
   readonly clients?: readonly PodSummary[];
   /** Its setting is that of the program behind the Service, of which any Pod may answer, or the one that is asked for. */
   readonly known?: 'any' | 'members' | '' | undefined;
@@ -223,10 +223,11 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   return [{ client: 'headless-service', evidence, possible, own: { ...called, ...ways } }];
 };
 
-/** Services that it names, also by a cluster IP, or whose Pods it selects too. */
+/** Services that it names, also by a cluster IP, whose Pods it selects too, or that select it. */
 export const servicesOf = (entry: EntryObject, all: readonly Service[], near: Runners) => {
-  const { namespace, services, pods, settings } = entry;
-  const own = (pods && near.get(namespace)?.filter(({ podLabels }) => matchesSelector(pods, podLabels))) ?? [];
+  const { namespace, services, pods, podLabels: labels, settings } = entry;
+  const picked = pods && near.get(namespace)?.filter(({ podLabels }) => matchesSelector(pods, podLabels));
+  const own = labels ? [{ namespace, podLabels: labels }] : (picked ?? []);
   const isMeant = (service: Service): boolean =>
     own.some((each) => selects(service, each)) || service.spec?.clusterIP === (settings['address'] ?? NaN);
   return [...services, ...all.filter(isMeant).map(keyOfService)];

@@ -125,8 +125,19 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
 ];
 
-/** Who chooses Pods of functions and models. */
-export const SERVERLESS = {
+/** Who chooses Pods of functions and models, and of what Istio has beside Services. */
+export const OTHERS = {
+  'istio-entry': {
+    decides: 'for its hosts proxies of Istio choose among the Pods, not by hints or settings of the Service',
+    setting: 'a DestinationRule for its host with `outlierDetection`',
+    source: 'istio.io "Service Entry"; istio/istio#25110',
+  },
+  'istio-entry/adds': {
+    decides: 'proxies of Istio may take its addresses, which no slice has, for endpoints of the Service',
+    setting: '`locality` (`region/zone`) of these, by which their zones count, or other labels, or another host',
+    unsure: true,
+    source: 'istio/istio architecture/networking/pilot.md; #14496, #33546, #34755, #37008, #53127',
+  },
   knative: { decides: 'its activator and gateways choose Pods, without zones', source: 'knative/serving#13581' },
   openfaas: {
     decides: 'the gateway of OpenFaaS sends to Pods that it looks up, of any zone (direct_functions is not true)',

@@ -6,7 +6,7 @@ import { askingAnnotation } from '../../upstream/wish.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { serviceRefOf } from '../models/lookup.ts';
+import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
@@ -71,6 +71,7 @@ const AFTER_FIELD: typeof BY_RULE = {
     'ConfigMap istio has `localityLbSetting.distribute`, which counts for all that has no rule of its own: shares to what it names, and nothing to anything else, so that endpoints without a zone fail',
     'a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting.enabled: true` and `outlierDetection` (its own zone first), or with `enabled: false` (all alike), or other shares there',
   ],
+  hidden: ['{rule} is not exported to the client (`exportTo`): it does not count', 'its namespace in `exportTo` there'],
   elsewhere: ['{rule} is not in the namespace of client, Service or mesh: it does not count', 'move it to {namespace}'],
 };
 
@@ -103,7 +104,7 @@ interface Seen extends Partial<Record<'image' | 'from', string>> {
   readonly entries: readonly EntryObject[];
 }
 
-const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObject, from: string): boolean =>
+export const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObject, from: string): boolean =>
   exportTo.split(',').some((to) => to === '*' || (to === '.' ? namespace : to) === from);
 
 /** The object that decides first: for the Service, the route or its Gateway; and what it makes of zones. */
@@ -117,12 +118,14 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
   );
   const client = from ?? entry?.namespace ?? namespace;
   const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
-  const found = places.flatMap((at) => own.filter((each) => each.namespace === at && isExported(each, client)))[0];
-  const locality = found === undefined && own.length > 0 ? 'elsewhere' : found?.settings['locality'];
+  const near = places.flatMap((at) => own.filter((each) => each.namespace === at));
+  const found = near.find((each) => isExported(each, client));
+  const away = near.length > 0 ? 'hidden' : 'elsewhere';
+  const locality = found === undefined && own.length > 0 ? away : found?.settings['locality'];
   const isOff = locality === 'mesh' && mesh.off === 'false';
-  const isMesh = byRule === 'DestinationRule' && /^(?:mesh|unset|elsewhere)?$/.test(locality ?? '');
+  const isMesh = byRule === 'DestinationRule' && /^(?:mesh|unset|elsewhere|hidden)?$/.test(locality ?? '');
   const byMesh = isMesh && mesh.off !== 'false' && mesh.distribute !== '' ? 'meshDistribute' : locality;
-  return { rule: found ?? own[0], locality: isOff ? 'meshOff' : byMesh };
+  return { rule: found ?? near[0] ?? own[0], locality: isOff ? 'meshOff' : byMesh };
 };
 
 /** Of Linkerd's edges those of 2024 and later count as newer. */
@@ -198,7 +201,8 @@ export const ifKept = (client: ClientName, ...annotations: readonly (StringMap |
   const all = annotations.flatMap((own) => Object.entries(own ?? {}));
   if (client === 'skipper/zones' && all.some((own) => own.join('=') === 'zalando.org/traffic-zone-aware=false'))
     return OPTED_OUT;
-  const isKept = all.some(([key, value]) => CLIENTS[client].kept?.test(`${key}=${value}`));
+  const { kept }: Client = CLIENTS[client === 'aws-alb/gateway' ? 'aws-alb' : client];
+  const isKept = all.some(([key, value]) => kept?.test(`${key}=${value}`));
   return isKept ? { ...says('an annotation keeps it to zones, and a zone of it without Pods fails'), keeps: true } : {};
 };
 
@@ -225,6 +229,21 @@ export const HOSTED = says(
 export const OUTSIDE = says(
   'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
 );
+
+export type Kinds = ReadonlyMap<string, readonly EntryObject[]>;
+
+/** Type of the targets of an ALB, and what sets them, first in front: kubernetes-sigs/aws-load-balancer-controller#4029, #910, docs/guide/gateway/targetgroupconfig.md; without node ports Pods alone can be; default of EKS Auto Mode: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc */
+export const targetsOf = (service: Service, ways: readonly EntryObject[], kinds: Kinds) => {
+  const named = new Set([keyOfService(service), ...ways.flatMap(({ parents }) => parents)]);
+  const own = [...(kinds.get('TargetGroupConfiguration') ?? []), ...(kinds.get('IngressClassParams') ?? [])].filter(
+    ({ namespace, name, services: [key = `${namespace}/${name}`] }) => named.has(key),
+  );
+  const set = [...own, service.metadata, ...ways].map((each) => each?.annotations ?? {});
+  const [type] = set.flatMap((each) => each['alb.ingress.kubernetes.io/target-type'] ?? []);
+  const isEks = ways.some(({ controller }) => controller.startsWith('eks.'));
+  const bare = isEks || (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' ? 'ip' : 'instance';
+  return { set, type: type ?? bare };
+};
 
 /** kubernetes/ingress-nginx#4024 */
 export const SHARED = {
@@ -258,6 +277,13 @@ export const hiddenBy = (service: Service, from: string, sidecars: readonly Entr
 export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
   spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
   Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
+
+/** Who makes it, where zones count for it: kubernetes/ingress-gce pkg/utils/common/finalizer.go */
+export const affinityOf = (service: Service): string[] => {
+  const { metadata: { finalizers = [] } = {}, spec } = service;
+  const maker = finalizers.find((own) => own.startsWith('gke.networking.io/l4-ilb-'));
+  return isInternalOnly(service) && spec?.trafficDistribution === 'PreferClose' ? [maker ?? 'affinity'] : [];
+};
 
 /** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
 export const isCrossZone = ({ metadata, spec }: Service): boolean =>

@@ -112,7 +112,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
       .filter(({ everything, writes }) => !everything && (!writes || runner.selectors) && !isScraper && !routed)
       .filter(({ account }) => entrance !== undefined || !account.endsWith('/*'))
       .map((right) => ({ runner, may: right }));
-    return { runner, may, near, routed, isProxy: routed || proxy !== undefined, entrance, suspected };
+    return { runner, may, near, routed, isGateway, isProxy: routed || proxy !== undefined, entrance, suspected };
   });
   const near = all.flatMap((each) => each.near);
   return {

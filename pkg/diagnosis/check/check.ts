@@ -17,6 +17,7 @@ import { areFoundOtherwise } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
+import { STORE_REMEDY, isStore } from '../explain/spread.ts';
 import { GONE_KEYS } from '../explain/wanted.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { fieldsIn, pickTexts, stringsIn } from '../project/fields.ts';
@@ -29,7 +30,7 @@ export type Severity = (typeof SEVERITIES)[number];
 
 export type Place = Readonly<{ file: string; line: number }>;
 
-export interface Finding extends Omit<Said, 'reason'> {
+export interface Finding extends Omit<Said, 'reason' | 'remedy'> {
   readonly reason: string;
   readonly kind: string;
   /** Empty where the manifest names none. */
@@ -51,7 +52,7 @@ type FindingReason = Parameters<typeof remedyOf>[0];
 
 const said = (severity: Severity, reason: FindingReason, message: string) => ({ severity, reason, message });
 
-type Said = ReturnType<typeof said>;
+type Said = ReturnType<typeof said> & { readonly remedy?: string };
 
 /** Since this minor the API server compares both annotations. */
 const COMPARES_SINCE = 27;
@@ -132,7 +133,7 @@ const placementRules = (workload: Workload): Said[] => {
   const has = `${workloadTitle(workload)} has`;
   if (replicas <= 1) {
     const message = `${has} ${counted(replicas, 'replica')}: clients in all other zones always cross`;
-    return [said('note', 'SingleEndpoint', message)];
+    return [{ ...said('note', 'SingleEndpoint', message), ...(isStore([workload]) && { remedy: STORE_REMEDY }) }];
   }
   if (new Set(allowedZones).size === 1)
     return [said('warning', 'PinnedToOneZone', `${workloadTitle(workload)} may run in ${allowedZones[0] ?? ''} only`)];
@@ -237,7 +238,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     const place = placeOf?.(findingKeyOf(object));
     const { kind, namespace, name } = object;
     for (const one of all)
-      findings.push({ ...one, kind, namespace, name, remedy: remedyOn(one.reason, options), ...defined({ place }) });
+      findings.push({ remedy: remedyOn(one.reason, options), ...one, kind, namespace, name, ...defined({ place }) });
   };
   for (const workload of workloads) report(workload, spreadRules(workload));
   for (const service of services) {

@@ -2,7 +2,7 @@
 import type { Node } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
-import { isCrossZone, isInternalOnly } from '../bypasses/settings.ts';
+import { affinityOf, isCrossZone } from '../bypasses/settings.ts';
 import { listIn, textIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { EXTERNAL, POOLS, RANGES } from '../project/routers.ts';
@@ -195,6 +195,10 @@ const FAMILIES: readonly Kind[] = [
         remedy:
           'trafficDistribution is set, by which an internal load balancer with subsetting keeps to zones (kubernetes/ingress-gce#2815): look whether the cluster has subsetting, and Pods in each zone of its clients.',
       },
+      'gke.networking.io/l4-ilb-v2': {
+        enters: "through Nodes of the client's zone (zonal affinity of GKE subsetting, from 1.33.3-gke.1392000 on)",
+        remedy: 'Run a Pod in each zone of its clients (kubernetes/ingress-gce#2815).',
+      },
     },
   },
   anyNode(
@@ -307,7 +311,6 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
   const { daemonSets, containers, labels } = index.bypasses;
   const variables = containers.flatMap(({ env }) => Object.entries(env));
-  const isClose = service.spec?.trafficDistribution === 'PreferClose';
   const probes = own.some((key) => key.includes('health-probe')) ? '' : 'probed';
   const signs = new Set([
     ...own,
@@ -315,7 +318,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
     ...(isCrossZone(service) ? ['cross-zone'] : []),
     ...(service.spec?.ports ?? []).flatMap(({ appProtocol = '' }) => (/^https?$/.test(appProtocol) ? [probes] : [])),
-    ...(isInternalOnly(service) && isClose && atLeast(version, 33) ? ['affinity'] : []),
+    ...(atLeast(version, 33) ? affinityOf(service) : []),
   ]);
   const clouds = nodes.map(({ spec }) => spec?.providerID ?? '');
   const kinds = new Set(itemsOf(snapshot.routers).map(({ kind }) => kind));

@@ -160,7 +160,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isPointless = inOnePlace(nodes) || (!wanted && (isSingle || isVainRequest || (isAlone && isChosen)));
   // What is asked for counts once there are more.
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
-  const isLater = isVainRequest && !isChosen && !isStore(facts);
+  const isLater = isVainRequest && !isChosen && !isStore(facts.workloads);
   const spread = lying.map((each) => (isLater ? { ...each, remedy: `${each.remedy} Then: ${later}` } : each));
   const found = [
     ...(nodes.length === 0
@@ -218,10 +218,11 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
   const [entry, ways] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
   const callers = index.bypasses.members.callers.get(name) ?? [];
   const isCalled = callers.some(({ runner }) => !selects(service, runner)) || bypasses.length < ways.length;
+  const isBalanced = service.spec?.type === 'LoadBalancer' && entry !== undefined;
   const foreign =
-    !(wanted || isCalled || past !== undefined) &&
+    !((wanted && !isBalanced) || isCalled || past !== undefined) &&
     bypasses.every(({ client }) => client === 'kube-apiserver') &&
-    (ways.length > 0 || entry?.policy === 'Local');
+    (ways.length > 0 || isBalanced || entry?.policy === 'Local');
   // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
   const served = new Set(facts.endpoints.map(({ zone }) => zone));
   const isServed = [...index.workerZones].every((zone) => served.has(zone));
@@ -247,7 +248,7 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
     ...defined({ past }),
     /** By which Node traffic from outside enters; empty where none does. */
     enters: entry?.enters ?? '',
-    /** It is entered under the policy Local, or called by the API server, and no other client is seen. */
+    /** It is entered by a load balancer or under the policy Local, or called by the API server, and no other client is seen. */
     foreign,
   };
 };

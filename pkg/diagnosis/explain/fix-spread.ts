@@ -120,7 +120,7 @@ export const showPods: Fix = ({ service }) => {
 /** What Nodes there are says nothing of where Fargate makes others. */
 export const MORE_PODS: readonly Fix[] = [
   (facts) =>
-    runsOnFargate(facts) || isStore(facts) || chosenBy(facts) !== '' || waitingFor(facts).text !== ''
+    runsOnFargate(facts) || isStore(facts.workloads) || chosenBy(facts) !== '' || waitingFor(facts).text !== ''
       ? showPods(facts)
       : [],
   ...SPREADING,

@@ -23,18 +23,17 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
   /** With the zones that requirements name, and those of subnets of the node class; undefined: all, or not seen. */
   const pools = objects
     .filter(({ kind }) => kind === 'NodePool')
-    .map(({ name, nodes: [selector], settings: { nodeClass } }) => ({
+    .map(({ name, nodes: [selector], settings: { nodeClass, full } }) => ({
       name,
+      full,
       named: selector?.matchExpressions?.find(({ key, operator }) => key === LABEL_ZONE && operator === 'In')?.values,
       subnets: objects.find((each) => `${each.kind}/${each.name}` === nodeClass)?.settings['zones']?.split(','),
     }));
+  const allows = ({ named, subnets }: (typeof pools)[number], zone: string): boolean =>
+    [named, subnets].every((zones) => zones?.includes(zone) !== false);
   const own = pools.filter(({ name }) => names.includes(name));
   const here = new Set(facts.nodes.filter((node) => names.includes(poolOf(node))).map(zoneOfNode));
-  const closed = empty.filter((zone) =>
-    own.length === 0
-      ? here.size === 1
-      : own.every(({ named, subnets }) => [named, subnets].some((zones) => zones?.includes(zone) === false)),
-  );
+  const closed = empty.filter((zone) => (own.length === 0 ? here.size === 1 : !own.some((pool) => allows(pool, zone))));
   // aws/karpenter-provider-aws#8637, kubernetes-sigs/karpenter#3272
   const nowhere = pools.flatMap(({ name, named = [], subnets = named }) => {
     const vain = named.filter((zone) => !subnets.includes(zone));
@@ -45,6 +44,10 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
   const unseen = own.length > 0 && closed.length === 0 ? '' : '; NodePool and subnets have to allow these zones';
   const isHard =
     (closed.length > 0 || workload.volumes === true) && zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
-  const parts = [...nowhere, closed.length > 0 ? narrow : '', isHard ? '' : `${ASK_FOR_ZONES}${unseen}.`];
+  // karpenter.sh "NodePools", spec.limits; aws/karpenter-provider-aws#5909
+  const full = pools
+    .filter((pool) => pool.full && empty.some((zone) => allows(pool, zone)))
+    .map((pool) => `NodePool ${pool.name} is at its \`spec.limits\` (${pool.full}): raise these for more Nodes. `);
+  const parts = [...full, ...nowhere, closed.length > 0 ? narrow : '', isHard ? '' : `${ASK_FOR_ZONES}${unseen}.`];
   return parts.join('').trimEnd() || undefined;
 };

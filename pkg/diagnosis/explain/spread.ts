@@ -130,10 +130,10 @@ const SOFT_FOR_NEW = ' They do with a topologySpreadConstraint that is `Schedule
 const SHARED_REMEDY =
   'Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too. Else clients there cross, or have to run beside it.';
 
-const STORE_REMEDY =
+export const STORE_REMEDY =
   'Clients in other zones cross, whatever the Service asks for. Another replica would be a store of its own, unless the program is set up to copy its data. The client that asks most of it can run in its zone: give it a podAffinity to this Pod with `topologyKey: topology.kubernetes.io/zone`.';
 
-export const isStore = ({ workloads }: Facts): boolean =>
+export const isStore = (workloads: readonly Pick<Workload, 'images'>[]): boolean =>
   workloads.some(({ images: [image = ''] }) => STORES.test(image));
 
 const HARDER_REMEDY =
@@ -268,7 +268,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
     const isShared = workloads.some(({ kind, volumes }) => kind === 'Deployment' && volumes === true);
-    const held = isStore(facts) ? STORE_REMEDY : isShared ? SHARED_REMEDY : undefined;
+    const held = isStore(workloads) ? STORE_REMEDY : isShared ? SHARED_REMEDY : undefined;
     const remedy = role === '' ? (waitingCauses(facts)[0]?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${waitingFor(facts).text}`, remedy)];
   }

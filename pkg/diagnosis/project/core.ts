@@ -2,7 +2,7 @@
 import { zoneIn } from '../../apis/core.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';
-import type { Condition } from '../../apis/meta.ts';
+import type { Condition, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { clientOfKind, steersClient } from '../bypasses/kinds.ts';
 import { writersIn } from '../owner.ts';
@@ -206,7 +206,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
 
 /** Where, at any depth, objects name the Services that they send to, by the field that is the name: Gloo's `kube`, BIG-IP's `pool`. */
 const REFERENCES = {
-  name: 'service serviceRef backendRefs targetRefs services backendServices to alternateBackends kube.ref',
+  name: 'service serviceRef backendRefs targetRefs targetReference services backendServices to alternateBackends kube.ref',
   service: 'upstreams pool pools',
   serviceName: 'backend backends serviceMatcher kube',
 } as const;
@@ -216,6 +216,8 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   ServiceExport: (_, name) => [{ name }],
   Backend: (_, __, all) => all.map((inner) => hostOf(fieldsIn(inner, 'fqdn'), 'hostname')),
   Prometheus: (spec) => listIn(spec, 'remoteWrite').map((inner) => hostOf(inner, 'url')),
+  ServiceEntry: (spec) =>
+    textsIn(spec, 'hosts').flatMap((host) => (/\.svc(?:\.|$)/.test(host) ? hostOf({ host }) : [])),
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
   TCPMapping: (spec) => [hostOf(spec, 'service')],
@@ -231,8 +233,18 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   ProxyDefaults: () => [{ name: '*', namespace: '*' }],
 };
 
+const PICKS = ['spec.selector', 'spec.selector.matchLabels', 'spec.workloadSelector.labels'];
+
 /** Who acts on it sees connections, and no requests, unless it has routes for HTTP. */
 const PASSED = /^(?:T(?:CP|LS)Route|TCPMapping|IngressRouteTCP|VirtualService)$/;
+
+/** What objects of the AWS Load Balancer Controller set, as annotations of an Ingress set the same. */
+const ofTargets = (object: Fields): StringMap => {
+  const props = { ...fieldsIn(object, 'spec'), ...fieldsIn(object, 'spec.defaultConfiguration') };
+  const set = listIn(props, 'targetGroupAttributes').map((own) => `${textIn(own, 'key')}=${textIn(own, 'value')}`);
+  const at = 'alb.ingress.kubernetes.io/target-';
+  return { [`${at}type`]: textIn(props, 'targetType'), [`${at}group-attributes`]: set.join() };
+};
 
 /** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
 export type EntryObject = Readonly<ReturnType<typeof clientEntry>>;
@@ -243,6 +255,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     const found = all.flatMap((inner) => keys.flatMap((key) => [fieldsIn(inner, key), ...listIn(inner, key)]));
     return found.filter((own) => Object.keys(own).length > 0);
   };
+  const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
   const references = [
     ...Object.entries(REFERENCES).flatMap(([field, keys]) =>
       under(...keys.split(' '))
@@ -257,13 +270,14 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   // Where its parents are Services it is for the proxies of a mesh, which are found by themselves (GEP-1294).
   const parentRefs = listIn(object, 'spec.parentRefs');
   const meshed = parentRefs.length > 0 && parentRefs.every((own) => own['kind'] === 'Service');
+  const marks = Object.entries({ ...ofTargets(object), ...(kind === 'Namespace' && labels), ...annotations });
   const labelled = Object.keys(labels).filter((key) => /\/stack(?:-name)?$/.test(key));
-  const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
   const isOfNodes = kind === 'TargetGroupBinding' && targetType !== 'ip';
   const { nodeSelector, workloadSelector, routingType, useClusterIP, serviceUpstream } = fieldsIn(object, 'spec');
   const { localEndpointSelector } = fieldsIn(object, 'spec.redirectBackend');
-  const picked = { ...stringsIn(object, 'spec.selector'), ...stringsIn(object, 'spec.selector.matchLabels') };
   const local = all.map((inner) => fieldsIn(inner, 'zoneAware')['preferLocal']).find(isFields);
+  const picked: StringMap = Object.assign({}, ...PICKS.map((path) => stringsIn(object, path)));
+  const isPicking = /^(?:InferencePool|ServiceEntry)$/.test(kind) && Object.keys(picked).length > 0;
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
   return {
     kind,
@@ -276,7 +290,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
     /** Gateways of a route, and parameters of a Gateway or class, `namespace/name`; upstreams of Gloo have no other name for what a route sends to. */
     parents: placesOf(under('parentRefs', 'targetRefs', 'upstream', 'parametersRef', 'parameters'), namespace),
-    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => steersClient(key))),
+    annotations: Object.fromEntries(marks.filter(([key, text]) => text !== '' && steersClient(key))),
     settings: defined({
       locality: localityOf(object, all),
       /** Of Envoy's zone-aware balancing: the fewest endpoints, and whether it keeps to its zone in any case. */
@@ -304,7 +318,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       client: clientOfKind(apiVersion, kind),
       /** Its load balancer sends to these alone. */
       nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,
-      pods: kind === 'InferencePool' ? { matchLabels: picked } : undefined,
+      pods: isPicking ? { matchLabels: picked } : undefined,
+      podLabels: kind === 'WorkloadEntry' ? { ...stringsIn(object, 'spec.labels'), ...labels } : undefined,
       /** Of a local redirect of Cilium: what takes it. */
       takers: isFields(localEndpointSelector) ? selectorOf(localEndpointSelector) : undefined,
     }),

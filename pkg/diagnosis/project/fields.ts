@@ -169,7 +169,7 @@ export const flatYaml = (text: string): StringMap => {
 };
 
 const readMetadata = having(
-  { name: asName, namespace: asText, labels: asStrings, annotations: asStrings },
+  { name: asName, namespace: asText, labels: asStrings, annotations: asStrings, finalizers: listReader(asText) },
   'name',
   'a string that is not empty',
 );

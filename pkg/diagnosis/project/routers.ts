@@ -2,6 +2,7 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
+import { unitsOf } from '../../apis/quantity.ts';
 import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import { configMapsIn, namesIn } from './names.ts';
@@ -185,7 +186,13 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
       const spec = fieldsIn(object, 'spec.template.spec');
       const { matchExpressions = [] } = selectorOf({ matchExpressions: spec['requirements'] });
       const { kind: of, name: nodeClass } = pickTexts(fieldsIn(spec, 'nodeClassRef'), 'kind', 'name');
-      return { ...own, nodes: [{ matchExpressions }], settings: { nodeClass: `${of}/${nodeClass}` } };
+      const used = stringsIn(object, 'status.resources');
+      const full = scalarsIn(fieldsIn(object, 'spec.limits'), '').flatMap(([path, most]) => {
+        const { [path.slice(1)]: now = '0' } = used;
+        return (unitsOf(now) ?? 0) >= (unitsOf(most) ?? Infinity) ? `${path.slice(1)} ${now} of ${most}` : [];
+      });
+      const settings = defined({ nodeClass: `${of}/${nodeClass}`, full: full.join(', ') || undefined });
+      return { ...own, nodes: [{ matchExpressions }], settings };
     }
     case 'EC2NodeClass':
     case 'NodeClass': {

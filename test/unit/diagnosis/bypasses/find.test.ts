@@ -290,7 +290,7 @@ const CASES: readonly Case[] = [
   ],
   ['HAProxy Ingress', [ingressClass('h', 'haproxy-ingress.github.io/controller'), ingress('h')], ['haproxy-ingress']],
   ['an ALB with IP targets', [ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' })], ['aws-alb']],
-  ['an ALB with instance targets', [ingress('alb')], []],
+  ['an ALB with instance targets', [ingress('alb')], [], web({ spec: { type: 'NodePort' } })],
   ['an Ingress of an unknown class', [ingress('own')], ['ingress']],
   ['an Ingress for another Service', [ingress('nginx')], [], web({ metadata: { name: 'other' } })],
   ['Envoy Gateway', gateway('gateway.envoyproxy.io/gatewayclass-controller'), ['envoy-gateway']],

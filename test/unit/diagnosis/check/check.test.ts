@@ -273,6 +273,13 @@ describe('check', () => {
       expect(check(snapshotOf(object, SPREAD), options).findings.map((one) => one.remedy)).to.deep.equal([remedy]));
   }
 
+  it('offers no replicas for one Pod with data of its own', () => {
+    const { findings } = check(
+      snapshotOf(service(FIELD), workload(1, { containers: [{ image: 'redis:7.2-alpine' }] })),
+    );
+    expect(findings.map(({ remedy }) => remedy).join()).to.match(/^Clients in other zones cross, .*a store of its own/);
+  });
+
   it('orders by severity, then by place', () => {
     const objects = [service(), workload(3, spread(constraint({ labelSelector: {} }), constraint({ maxSkew: 9 })))];
     const { findings, services, workloads } = check(snapshotOf(...objects), {
