@@ -66,7 +66,7 @@ export const createRegistering = (options: {
     }
   };
 
-  const check = () => (keeper?.registered === true ? undefined : 'the webhooks are not registered yet');
+  const check = () => (keeper?.registered() === true ? undefined : 'the webhooks are not registered yet');
   return {
     readiness: keeper === undefined ? [] : [{ name: 'registration', check }],
     /** Until the signal aborts; rejects never. */

@@ -71,10 +71,7 @@ export const renderReport = (report: ReturnType<typeof reportOf>, format: 'table
         row.reason,
       ]),
     },
-    {
-      header: ['NAMESPACE', 'ETCD', 'SETTINGS'],
-      rows: etcds.map(({ namespace, name, settings }) => [namespace, name, settings]),
-    },
+    { header: ['NAMESPACE', 'ETCD', 'SETTINGS'], rows: etcds.map((row) => [row.namespace, row.name, row.settings]) },
     {
       header: ['NAMESPACE', 'OBJECT', 'REASON', 'MESSAGE'],
       rows: refused.map((row) => [row.namespace, `${row.kind}/${row.name}`, row.reason, row.message]),

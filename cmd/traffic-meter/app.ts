@@ -63,7 +63,7 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
   let facts: NodeFacts | undefined;
   const own = { name: nodeName, isLocal: (address: string) => facts?.local.has(address) ?? false };
   // A cluster has as many meters as Nodes; each may have its share of the series.
-  const maxSeries = (): number => Math.max(50, Math.floor(flags.maxSeries / Math.max(1, directory.nodes)));
+  const maxSeries = (): number => Math.max(50, Math.floor(flags.maxSeries / Math.max(1, directory.nodes())));
   const ledger = createLedger(directory, own, maxSeries, createJudge(directory, nodeName, now));
   const metrics = createMetrics();
   const failures = countFailures(metrics);
@@ -83,7 +83,7 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
     facts: () => facts,
     listAgeSeconds: meter.listAgeSeconds,
     countingSeconds: meter.countingSeconds,
-    overruns: () => meter.overruns,
+    overruns: meter.overruns,
     longLines: () => longLines,
     unsupported: () => (facts === undefined ? [] : untrackedServices(directory, facts)),
   });

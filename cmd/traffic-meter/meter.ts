@@ -103,9 +103,7 @@ export const createMeter = ({
       countingSince === undefined || settledAt === undefined
         ? undefined
         : Math.max(0, settledAt - countingSince) / 1_000,
-    get overruns(): number {
-      return overruns;
-    },
+    overruns: () => overruns,
     /** Why nothing is counted at present; undefined while all is well. */
     get problem(): string | undefined {
       const all = [...problems.values()];

@@ -29,13 +29,13 @@ export interface MeterView {
 export const stateOf = ({ ledger, facts, listAgeSeconds }: MeterView): MeterState => {
   const known = facts();
   if (known === undefined || listAgeSeconds() === undefined) return 'Starting';
-  if (!ledger.seesServices && known.foreignPlane !== '') return 'Unsupported';
+  if (!ledger.seesServices() && known.foreignPlane !== '') return 'Unsupported';
   if (known.accounting === false) return 'AccountingOff';
-  return ledger.seesServices ? 'Measuring' : 'NoServiceTraffic';
+  return ledger.seesServices() ? 'Measuring' : 'NoServiceTraffic';
 };
 
 /** A socket load balancer translates before the kernel's table does: there a connection to a Service looks like one to a Pod. */
-const seesDirect = ({ ledger, facts }: MeterView): boolean => ledger.seesServices && facts()?.foreignPlane === '';
+const seesDirect = ({ ledger, facts }: MeterView): boolean => ledger.seesServices() && facts()?.foreignPlane === '';
 
 const SERVICE_LABELS = ['service_namespace', 'service_name'];
 const ROUTE_LABELS = [...SERVICE_LABELS, 'source_zone', 'destination_zone'];
@@ -70,72 +70,61 @@ export const untrackedServices = (
 
 export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void => {
   const { ledger } = view;
-  const register = (
-    type: 'counter' | 'gauge',
-    name: string,
-    help: string,
-    labels: readonly string[],
-    samples: () => readonly Sample[],
-  ): void => void metrics[type]<string>({ prefix: PREFIX, name, help, labels, samples });
-  register(
-    'counter',
+  type Shown = readonly [name: string, help: string, labels: readonly string[], samples: () => readonly Sample[]];
+  const show = (type: 'counter' | 'gauge', ...[name, help, labels, samples]: Shown): void =>
+    void metrics[type]<string>({ prefix: PREFIX, name, help, labels, samples });
+  const counter = (...shown: Shown): void => show('counter', ...shown);
+  const gauge = (...shown: Shown): void => show('gauge', ...shown);
+  const figure = (name: string, help: string, value: () => number): void =>
+    gauge(name, help, [], () => [[{}, value()]]);
+  counter(
     'bytes_total',
     'Bytes with IP headers between zones, by Service; direction request is from client to endpoint, response the other way.',
     [...ROUTE_LABELS, 'direction'],
     () =>
-      [...ledger.series].flatMap((series): Sample[] => [
+      [...ledger.series()].flatMap((series): Sample[] => [
         [{ ...routeLabels(series), direction: 'request' }, series.requestBytes],
         [{ ...routeLabels(series), direction: 'response' }, series.responseBytes],
       ]),
   );
-  register(
-    'counter',
-    'connections_total',
-    'Connections (flows of UDP as well) between zones, by Service.',
-    ROUTE_LABELS,
-    () => [...ledger.series].map((series) => [routeLabels(series), series.connections]),
+  counter('connections_total', 'Connections (flows of UDP as well) between zones, by Service.', ROUTE_LABELS, () =>
+    [...ledger.series()].map((series) => [routeLabels(series), series.connections]),
   );
-  register(
-    'counter',
+  counter(
     'direct_connections_total',
     'Connections to endpoints by their own addresses, past the Service: of those without a Service, once for each Service of the endpoint.',
     ROUTE_LABELS,
     () =>
-      seesDirect(view) ? [...ledger.direct].map((series) => [routeLabels(series), series.connections] as const) : [],
+      seesDirect(view) ? [...ledger.direct()].map((series) => [routeLabels(series), series.connections] as const) : [],
   );
-  register(
-    'gauge',
+  figure(
     'direct_visible',
     '1 where connections past Services can be counted; 0 where none to a Service was seen translated, or a data plane translates before the kernel.',
-    [],
-    () => [[{}, seesDirect(view) ? 1 : 0]],
+    () => (seesDirect(view) ? 1 : 0),
   );
   // What the status of FlowPolicies and two alerts go by.
-  register(
-    'counter',
+  counter(
     'judged_connections_total',
     'New connections of clients of this node against the hints in force, by outcome: Honored, or why not.',
     [...SERVICE_LABELS, 'outcome'],
     () =>
-      [...ledger.proofs].flatMap(({ service, outcomes }) =>
+      [...ledger.proofs()].flatMap(({ service, outcomes }) =>
         Object.entries(outcomes)
           .filter(([, count]) => count > 0)
           .map(([outcome, count]): Sample => [{ ...serviceLabels(service), outcome }, count]),
       ),
   );
-  register(
-    'counter',
+  counter(
     'crossing_connections_total',
     'Judged connections to another zone: measured, and predicted from hints and endpoints of the same moment.',
     [...SERVICE_LABELS, 'kind'],
     () =>
-      [...ledger.proofs].flatMap(({ service, crossed, predicted }): Sample[] => [
+      [...ledger.proofs()].flatMap(({ service, crossed, predicted }): Sample[] => [
         [{ ...serviceLabels(service), kind: 'measured' }, crossed],
         [{ ...serviceLabels(service), kind: 'predicted' }, predicted],
       ]),
   );
-  register(
-    'counter',
+  counter(
     'lost_total',
     'What could not be counted: Overrun, events that the kernel dropped; LongLine, lines of conntrack above 4 KiB; End, flows whose end was missed; Unaccounted, flows without byte counters; Ambiguous, flows of unknown clients.',
     ['reason'],
@@ -147,33 +136,29 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
       [{ reason: 'Ambiguous' }, ledger.losses.ambiguous],
     ],
   );
-  register('gauge', 'flows', 'Flows in memory.', [], () => [[{}, ledger.living]]);
-  register('gauge', 'conntrack_max', "Capacity of the node's conntrack table, entries.", [], () => [
-    [{}, view.facts()?.maxEntries ?? Number.NaN],
-  ]);
-  register(
-    'gauge',
+  figure('flows', 'Flows in memory.', () => ledger.living());
+  figure(
+    'conntrack_max',
+    "Capacity of the node's conntrack table, entries.",
+    () => view.facts()?.maxEntries ?? Number.NaN,
+  );
+  figure(
     'list_age_seconds',
     'Time since the whole conntrack table was read, which is the age of the bytes of open flows.',
-    [],
-    () => [[{}, view.listAgeSeconds() ?? Number.NaN]],
+    () => view.listAgeSeconds() ?? Number.NaN,
   );
-  register(
-    'gauge',
+  figure(
     'counting_seconds',
     'Time that the counters cover, from 0 to the last window of two seconds.',
-    [],
-    () => [[{}, view.countingSeconds() ?? 0]],
+    () => view.countingSeconds() ?? 0,
   );
-  register(
-    'gauge',
+  gauge(
     'unsupported_services',
     'Always 1: a Service that is not measured on this node, because node-local DNS exempts its address from connection tracking.',
     SERVICE_LABELS,
     () => view.unsupported().map((service) => [serviceLabels(service), 1]),
   );
-  register(
-    'gauge',
+  gauge(
     'state',
     'Whether this node is measured: 1 for the current state. Unsupported: its data plane keeps flows out of the kernel.',
     ['state'],

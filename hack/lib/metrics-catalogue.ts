@@ -63,12 +63,12 @@ const REGISTER: Readonly<Record<string, (metrics: Metrics, command: string) => v
     countFailures(metrics);
     registerMeterMetrics(metrics, {
       ledger: {
-        series: [],
-        direct: [],
-        proofs: [],
+        series: () => [],
+        direct: () => [],
+        proofs: () => [],
         losses: { ends: 0, unaccounted: 0, ambiguous: 0 },
-        living: 0,
-        seesServices: false,
+        living: () => 0,
+        seesServices: () => false,
       },
       facts: () => undefined,
       listAgeSeconds: () => undefined,

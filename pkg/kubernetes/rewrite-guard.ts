@@ -68,9 +68,7 @@ export const createRewriteGuard = (options: {
     },
     /** The object is gone or no longer managed. */
     forget: (key: string): void => void objects.delete(key),
-    get size() {
-      return objects.size;
-    },
+    size: () => objects.size,
   };
 };
 

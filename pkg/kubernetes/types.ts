@@ -71,44 +71,30 @@ export interface DeleteOptions {
 export interface Client {
   /** Scheme, host and port of the API server. */
   readonly server: string;
-  get<T extends KubernetesObject>(resource: Resource, ref: ObjectRef, signal?: AbortSignal): Promise<T>;
+  get<T extends KubernetesObject>(of: Resource, ref: ObjectRef, signal?: AbortSignal): Promise<T>;
   /** One page. */
-  list<T extends KubernetesObject>(
-    resource: Resource,
-    options?: ListOptions,
-    signal?: AbortSignal,
-  ): Promise<ObjectList<T>>;
+  list<T extends KubernetesObject>(of: Resource, options?: ListOptions, signal?: AbortSignal): Promise<ObjectList<T>>;
   /** All pages, page by page; the last page's metadata carries the list's resourceVersion. */
   pages<T extends KubernetesObject>(
-    resource: Resource,
+    of: Resource,
     options?: ListOptions,
     signal?: AbortSignal,
   ): AsyncIterableIterator<ObjectList<T>>;
-  create<T extends KubernetesObject>(
-    resource: Resource,
-    object: T,
-    options?: WriteOptions,
-    signal?: AbortSignal,
-  ): Promise<T>;
+  create<T extends KubernetesObject>(of: Resource, object: T, options?: WriteOptions, signal?: AbortSignal): Promise<T>;
   /** PUT: the object must carry metadata.resourceVersion for optimistic locking. */
-  update<T extends KubernetesObject>(
-    resource: Resource,
-    object: T,
-    options?: WriteOptions,
-    signal?: AbortSignal,
-  ): Promise<T>;
+  update<T extends KubernetesObject>(of: Resource, object: T, options?: WriteOptions, signal?: AbortSignal): Promise<T>;
   patch<T extends KubernetesObject>(
-    resource: Resource,
+    of: Resource,
     ref: ObjectRef,
     type: PatchType,
     patch: unknown,
     options?: WriteOptions,
     signal?: AbortSignal,
   ): Promise<T>;
-  delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions, signal?: AbortSignal): Promise<void>;
+  delete(of: Resource, ref: ObjectRef, options?: DeleteOptions, signal?: AbortSignal): Promise<void>;
   /** Yields events until the server ends the watch (normal return), fails (throws) or the signal aborts (throws its reason). */
   watch<T extends KubernetesObject>(
-    resource: Resource,
+    of: Resource,
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncIterableIterator<WatchEvent<T>>;

@@ -89,9 +89,7 @@ export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSign
   };
   restart(delayMs);
   return {
-    get signal(): AbortSignal {
-      return controller.signal;
-    },
+    signal: controller.signal,
     /** True when time was up before the caller aborted. */
     get expired(): boolean {
       return expired;

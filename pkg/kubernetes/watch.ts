@@ -59,9 +59,7 @@ export const createLineSplitter = (limit: number, onTooLong?: () => void) => {
       return lines;
     },
     /** Bytes after the last newline: not zero at the end of a stream means that it ended inside a line. */
-    get pendingBytes(): number {
-      return pending.length;
-    },
+    pendingBytes: () => pending.length,
   };
 };
 
@@ -143,7 +141,7 @@ export const readEvents = async function* <T extends KubernetesObject>(
     }
   }
   signal.throwIfAborted();
-  if (splitter.pendingBytes > 0)
+  if (splitter.pendingBytes() > 0)
     throw new ConnectionError({ ...request, reason: 'Cut', message: 'the watch ended inside an event' });
 };
 

@@ -134,7 +134,7 @@ const serviceOf = ({ protocol, original }: Flow, directory: Directory): string |
 const zoneOf = (address: string, directory: Directory): string => {
   const place = directory.placeOf(address);
   if (place !== undefined) return place.zone === '' ? ZONE_UNKNOWN : place.zone;
-  return directory.knowsPodRanges ? ZONE_EXTERNAL : ZONE_UNKNOWN;
+  return directory.knowsPodRanges() ? ZONE_EXTERNAL : ZONE_UNKNOWN;
 };
 
 /**
@@ -156,7 +156,7 @@ export const routeOf = (flow: Flow, own: OwnNode, directory: Directory): Routing
     return { kind: 'counted', route };
   }
   if (place !== undefined) return { kind: 'skipped', reason: 'elsewhere' };
-  if (!directory.knowsPodRanges) return { kind: 'skipped', reason: 'ambiguous' };
+  if (!directory.knowsPodRanges()) return { kind: 'skipped', reason: 'ambiguous' };
   return { kind: 'counted', route: { service: NO_SERVICE, source: ZONE_EXTERNAL, destination: here } };
 };
 

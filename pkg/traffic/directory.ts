@@ -295,12 +295,8 @@ export const createDirectory = (now: () => number = () => 0) => {
       (nodeAddresses.first(address) ?? nodeAddresses.departed(address)) !== undefined,
     hasService: (name: string): boolean => names.has(name),
     isZone: (name: string): boolean => [...nodes.values()].some(({ zone }) => zone === name),
-    get nodes() {
-      return nodes.size;
-    },
+    nodes: () => nodes.size,
     /** Whether every Node has a range of Pods: only then an unknown address is outside of the cluster. */
-    get knowsPodRanges() {
-      return nodes.size > 0 && [...nodes.values()].every(({ hasRange }) => hasRange);
-    },
+    knowsPodRanges: () => nodes.size > 0 && [...nodes.values()].every(({ hasRange }) => hasRange),
   };
 };

@@ -308,24 +308,14 @@ export const createLedger = (
       }
       giveBack();
     },
-    get series(): Iterable<Readonly<Series>> {
-      return series.values();
-    },
+    series: (): Iterable<Readonly<Series>> => series.values(),
     /** Connections to the own address of an endpoint, by each Service that it belongs to; part of what `series` has without a Service. */
-    get direct(): Iterable<Readonly<Pick<Series, keyof Route | 'connections'>>> {
-      return direct.values();
-    },
-    get proofs(): Iterable<Readonly<Proof>> {
-      return proofs.values();
-    },
+    direct: (): Iterable<Readonly<Pick<Series, keyof Route | 'connections'>>> => direct.values(),
+    proofs: (): Iterable<Readonly<Proof>> => proofs.values(),
     losses: losses as Readonly<typeof losses>,
     /** Flows in memory. */
-    get living() {
-      return living.size;
-    },
+    living: () => living.size,
     /** Whether a flow to a Service was ever seen translated: the kernel's tables then show what the proxy does. */
-    get seesServices() {
-      return seesServices;
-    },
+    seesServices: () => seesServices,
   };
 };

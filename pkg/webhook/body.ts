@@ -82,12 +82,8 @@ export const createBudget = (
     free(less: number): void {
       bytes -= less;
     },
-    get requests() {
-      return requests;
-    },
-    get bytes() {
-      return bytes;
-    },
+    requests: () => requests,
+    bytes: () => bytes,
   };
 };
 

@@ -31,12 +31,12 @@ export const createAdmissionMetrics = (options: {
   metrics.gauge({
     name: 'admission_in_flight_requests',
     help: 'Admission requests being read or answered.',
-    samples: () => [[{}, budget.requests]],
+    samples: () => [[{}, budget.requests()]],
   });
   metrics.gauge({
     name: 'admission_in_flight_bytes',
     help: 'Bytes of admission request bodies held in memory.',
-    samples: () => [[{}, budget.bytes]],
+    samples: () => [[{}, budget.bytes()]],
   });
   metrics.gauge({
     name: 'serving_certificate_expiration_timestamp_seconds',

@@ -280,9 +280,7 @@ export const createRegistrationKeeper = (options: {
 
   return {
     /** True once the configuration was seen to be as wanted. */
-    get registered() {
-      return registered;
-    },
+    registered: () => registered,
     remove: (signal: AbortSignal): Promise<boolean> => unregister(client, name, signal),
     /** Watches and repairs until the signal aborts; rejects never. */
     async run(signal: AbortSignal): Promise<void> {

@@ -38,7 +38,7 @@ describe('the admission server under pressure and change', () => {
     fixture = await startAdmission({ budget: { maxBytes: 100 } });
     const { port } = fixture.server;
     expect((await call({ port, ca: fixture.ca, body: good })).status).to.equal(503);
-    expect(fixture.budget.bytes).to.equal(0);
+    expect(fixture.budget.bytes()).to.equal(0);
   });
 
   it('holds nothing for what is only announced, the whole buffer once bytes are there, and gives it back', async () => {
@@ -50,22 +50,22 @@ describe('the admission server under pressure and change', () => {
     try {
       slow.write(headOf(MAX_BODY_BYTES));
       await eventually(
-        () => budget.requests === 1,
+        () => budget.requests() === 1,
         () => 'the request never arrived',
       );
-      expect(budget.bytes).to.equal(0);
+      expect(budget.bytes()).to.equal(0);
       slow.write('{');
       await eventually(
-        () => budget.bytes === 64 * 1024,
-        () => `${budget.bytes} bytes held`,
+        () => budget.bytes() === 64 * 1024,
+        () => `${budget.bytes()} bytes held`,
       );
       expect((await call({ port, ca, body: good })).status, 'nothing is left for another body').to.equal(503);
     } finally {
       slow.destroy();
     }
     await eventually(
-      () => budget.bytes === 0,
-      () => `${budget.bytes} bytes held`,
+      () => budget.bytes() === 0,
+      () => `${budget.bytes()} bytes held`,
     );
     expect((await call({ port, ca, body: good })).status).to.equal(200);
   });
@@ -98,7 +98,7 @@ describe('the admission server under pressure and change', () => {
     await once(busy, 'secureConnect');
     busy.write(headOf(good.length));
     await eventually(
-      () => budget.requests === 1,
+      () => budget.requests() === 1,
       () => 'the request never arrived',
     );
     const late = createConnection(server.port, '127.0.0.1');
@@ -123,7 +123,7 @@ describe('the admission server under pressure and change', () => {
     expect(answer)
       .to.match(/^HTTP\/1\.1 408 /)
       .and.to.contain('the body took too long to arrive');
-    expect([budget.requests, budget.bytes]).to.deep.equal([0, 0]);
+    expect([budget.requests(), budget.bytes()]).to.deep.equal([0, 0]);
     expect((await call({ port, ca, body: good })).status).to.equal(200);
   });
 
@@ -142,7 +142,7 @@ describe('the admission server under pressure and change', () => {
     const waiting = status(large);
     expect(await status(good)).to.equal(200);
     expect(await waiting).to.equal(503);
-    expect([budget.requests, budget.bytes]).to.deep.equal([0, 0]);
+    expect([budget.requests(), budget.bytes()]).to.deep.equal([0, 0]);
   });
 
   it('answers large reviews that come as soon as the answer before is there', async function () {
@@ -227,7 +227,7 @@ describe('the admission server under pressure and change', () => {
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
     socket.write(headOf(good.length));
     await eventually(
-      () => budget.requests === 1,
+      () => budget.requests() === 1,
       () => 'the request never arrived',
     );
     const closing = server.close(10_000);

@@ -138,8 +138,8 @@ describe('the admission server', () => {
       .to.match(/^HTTP\/1\.1 400 /)
       .and.contain('"kind":"Status"');
     await eventually(
-      () => bed.fixture.budget.requests === 0,
-      () => `${bed.fixture.budget.requests} requests in flight`,
+      () => bed.fixture.budget.requests() === 0,
+      () => `${bed.fixture.budget.requests()} requests in flight`,
     );
   });
 
@@ -160,7 +160,7 @@ describe('the admission server', () => {
     expect(received())
       .to.match(/^HTTP\/1\.1 400 /)
       .and.contain('too many small pieces');
-    expect([bed.fixture.budget.requests, bed.fixture.budget.bytes]).to.deep.equal([0, 0]);
+    expect([bed.fixture.budget.requests(), bed.fixture.budget.bytes()]).to.deep.equal([0, 0]);
   });
 
   it('offers no cipher of CBC mode in TLS 1.2', async () => {
@@ -183,14 +183,14 @@ describe('the admission server', () => {
     const { socket, closed } = await rawConnection();
     socket.write(`${headOf(1_000_000)}{`);
     await eventually(
-      () => bed.fixture.budget.requests === 1,
+      () => bed.fixture.budget.requests() === 1,
       () => 'the request never arrived',
     );
     socket.destroy();
     await closed;
     await eventually(
-      () => bed.fixture.budget.requests === 0 && bed.fixture.budget.bytes === 0,
-      () => `${bed.fixture.budget.bytes} bytes held`,
+      () => bed.fixture.budget.requests() === 0 && bed.fixture.budget.bytes() === 0,
+      () => `${bed.fixture.budget.bytes()} bytes held`,
     );
     expect((await post()).status).to.equal(200);
   });
@@ -211,7 +211,7 @@ describe('the admission server', () => {
     const settled = await round(3);
     const later = await round(6);
     expect(later - settled, 'MiB grown over 18 large requests').to.be.below(150);
-    expect(bed.fixture.budget.bytes).to.equal(0);
+    expect(bed.fixture.budget.bytes()).to.equal(0);
     // 160 MiB through TLS and back, both ends in this process: seconds when the machine is idle, a minute when it is not.
   }).timeout(300_000);
 });

@@ -95,7 +95,7 @@ export const createHintControllers = (
     isSwitchedOff(caches.namespaces)
       ? []
       : caches.slices.list().filter(({ metadata }) => !excluded.includes(metadata?.namespace ?? ''));
-  const resynced = createRepairMetrics(metrics, () => repair.unavailable);
+  const resynced = createRepairMetrics(metrics, () => repair.unavailable());
   const resyncing = {
     ...options,
     writesPerSecond,

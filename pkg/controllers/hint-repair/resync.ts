@@ -196,9 +196,7 @@ export const createResync = (options: ResyncOptions) => {
       return wait > 0 ? { kind: 'requeue', afterMs: wait } : await resyncAll(found, signal);
     },
     /** True while resyncs do not help. */
-    get unavailable(): boolean {
-      return failures > 0;
-    },
+    unavailable: () => failures > 0,
   };
 };
 

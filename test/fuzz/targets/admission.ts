@@ -126,7 +126,7 @@ export const target: Target = {
       samples: [...slices, ...settings],
       run,
       finish() {
-        const { requests, bytes } = fixture.budget;
+        const [requests, bytes] = [fixture.budget.requests(), fixture.budget.bytes()];
         must(requests === 0 && bytes === 0, () => `${requests} requests and ${bytes} bytes are held for ever`);
       },
       async close() {

@@ -23,9 +23,7 @@ const setup = (
   const registering = createRegistering({
     deployment: { removed: () => Promise.resolve(more.removed ?? true) },
     keeper: {
-      get registered() {
-        return said.registered;
-      },
+      registered: () => said.registered,
       async remove() {
         note('unregister');
         return (more.cleanup ?? (() => Promise.resolve(true)))();

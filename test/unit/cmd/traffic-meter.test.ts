@@ -28,12 +28,12 @@ const facts = (more: Partial<NodeFacts> = {}): NodeFacts => ({
 
 const view = (more: Partial<MeterView> & { readonly seesServices?: boolean } = {}): MeterView => ({
   ledger: {
-    series: [],
-    direct: [],
-    proofs: [],
+    series: () => [],
+    direct: () => [],
+    proofs: () => [],
     losses: { ends: 0, unaccounted: 0, ambiguous: 0 },
-    living: 0,
-    seesServices: more.seesServices ?? true,
+    living: () => 0,
+    seesServices: () => more.seesServices ?? true,
   },
   facts: () => facts(),
   listAgeSeconds: () => 1,
@@ -76,7 +76,7 @@ describe('traffic-meter: its metrics', () => {
       { service: 'other', source: 'a', destination: 'c', connections: 1, requestBytes: 0, responseBytes: 0 },
       { service: '', source: 'a', destination: 'external', connections: 4, requestBytes: 1, responseBytes: 2 },
     ];
-    registerMeterMetrics(metrics, view({ ledger: { ...view().ledger, series } }));
+    registerMeterMetrics(metrics, view({ ledger: { ...view().ledger, series: () => series } }));
     const text = await metrics.text();
     for (const line of [
       'topology_traffic_bytes_total{service_namespace="shop",service_name="web",source_zone="a",destination_zone="b",direction="response"} 20',
@@ -105,7 +105,7 @@ describe('traffic-meter: its metrics', () => {
     it(`connections past Services ${name}`, async () => {
       const metrics = createMetrics({ defaultMetrics: false });
       const direct = [{ service: 'shop/web', source: 'a', destination: 'b', connections: 2 }];
-      registerMeterMetrics(metrics, { ...view(more), ledger: { ...view(more).ledger, direct } });
+      registerMeterMetrics(metrics, { ...view(more), ledger: { ...view(more).ledger, direct: () => direct } });
       const text = await metrics.text();
       expect(text).to.contain(`topology_traffic_direct_visible ${visible}\n`);
       expect(/direct_connections_total\{[^}]*\} 2/.test(text)).to.equal(visible === 1);
@@ -230,7 +230,7 @@ describe('traffic-meter: its clockwork', () => {
       },
     });
     await clock.advance(2_000);
-    expect([...ledger.series].map(({ connections }) => connections)).to.deep.equal([1]);
+    expect([...ledger.series()].map(({ connections }) => connections)).to.deep.equal([1]);
     stop.abort();
     await running;
   });
@@ -250,7 +250,7 @@ describe('traffic-meter: its clockwork', () => {
     await clock.advance(5_000);
     expect(starts).to.equal(2);
     await clock.advance(5_000);
-    expect([meter.problem, meter.overruns]).to.deep.equal([undefined, 2]);
+    expect([meter.problem, meter.overruns()]).to.deep.equal([undefined, 2]);
     stop.abort();
     await running;
   });
@@ -267,7 +267,7 @@ describe('traffic-meter: its clockwork', () => {
     await clock.settle();
     expect(meter.problem).to.equal('cut');
     await clock.advance(10_000);
-    expect([lists, ledger.living, ledger.losses.ends]).to.deep.equal([3, 1, 0]);
+    expect([lists, ledger.living(), ledger.losses.ends]).to.deep.equal([3, 1, 0]);
     stop.abort();
     await running;
   });

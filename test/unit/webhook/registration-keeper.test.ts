@@ -67,10 +67,10 @@ describe('the owner of a registration', () => {
     let readable = false;
     const test = start(() => (readable ? Promise.resolve(ownerOf('one')) : Promise.reject(new Error('away'))));
     await test.look();
-    expect([test.keeper.registered, uids()]).to.deep.equal([false, undefined]);
+    expect([test.keeper.registered(), uids()]).to.deep.equal([false, undefined]);
     readable = true;
     await test.clock.advance(60_000);
-    expect([test.keeper.registered, uids()]).to.deep.equal([true, ['one']]);
+    expect([test.keeper.registered(), uids()]).to.deep.equal([true, ['one']]);
     await test.end();
   });
 

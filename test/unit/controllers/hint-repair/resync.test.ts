@@ -74,14 +74,14 @@ describe('hint repair', () => {
     expect(events).to.have.length(1);
     works = true;
     expect(await run()).to.deep.equal({ kind: 'done' });
-    expect(repair.unavailable).to.equal(false);
+    expect(repair.unavailable()).to.equal(false);
   });
 
   it('does not take one slice that stays bare for an outage: others elsewhere are hinted, and it is left alone', async () => {
     bare.add('evil/a');
     slices = [named('a', false, 'evil'), named('b', false, 'evil'), named('c'), named('d')];
     expect(await run()).to.deep.equal({ kind: 'done' });
-    expect([repair.unavailable, events]).to.deep.equal([false, []]);
+    expect([repair.unavailable(), events]).to.deep.equal([false, []]);
     expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'c', 'b', 'd']);
     expect(await run(), 'it did not change since').to.deep.equal({ kind: 'done' });
     expect(touched).to.have.length(4);
