@@ -10,19 +10,10 @@ import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
 import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
-import {
-  BY_ITSELF,
-  CLUSTER_LOCAL,
-  NEW_FIELD,
-  OUTSIDE,
-  SHARED,
-  asSet,
-  hiddenBy,
-  ifKept,
-  isExported,
-} from './settings.ts';
+import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { isExported, targetsOf } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint } from './gateways.ts';
-import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, targetsOf, underLocal } from './settings.ts';
+import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import type { Client } from './types.ts';
 import { podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -59,7 +50,6 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     pods,
     podsOf: podFinder(pods),
     watchers,
-    gateways: [...new Set(watchers.receivers.flatMap((own) => (own.isGateway ? own.runner.namespace : [])))],
     kinds: Map.groupBy(entries, ({ kind }) => kind),
     members: memberIndex(services, watchers.runners, entries),
     hasField: isEnabled('ServiceTrafficDistribution', version),
@@ -187,7 +177,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     // The route says it already, of whose Gateway or Ingress Cilium made this.
     if (isBackend && ways.some((each) => clientOf(each.entry, index) === way)) return [];
     const client = way === 'ingress-nginx/hints' && !readsHints(service, index.images) ? 'ingress-nginx' : way;
-    const from = client === 'istio-gateway' && index.gateways.length === 1 ? index.gateways[0] : undefined;
+    const from = client === 'istio-gateway' ? index.watchers.gatewaySpace : undefined;
     if (!client || passesProxy(client, entry, service, index) || (from && !isExported(entry, from))) return [];
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };

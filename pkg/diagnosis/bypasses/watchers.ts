@@ -115,10 +115,13 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     return { runner, may, near, routed, isGateway, isProxy: routed || proxy !== undefined, entrance, suspected };
   });
   const near = all.flatMap((each) => each.near);
+  const [gatewaySpace, ...more] = new Set(all.flatMap((own) => (own.isGateway ? own.runner.namespace : [])));
   return {
     runners: Map.groupBy(runners, ({ namespace }) => namespace),
     /** By namespace: who may watch the endpoints of that one alone or looks up those of its own, and does not write them. */
     near: Map.groupBy(near, ({ may, runner }) => may.within || runner.namespace),
+    /** Where gateways of Istio run, if that is one namespace. */
+    gatewaySpace: more.length === 0 ? gatewaySpace : undefined,
     receivers: all.filter(({ entrance, routed }) => entrance !== undefined || routed),
     others: all.filter(({ suspected, may, runner }) => !suspected && may !== undefined && runner.kind !== 'Pod'),
   };
