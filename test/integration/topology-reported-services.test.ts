@@ -1296,6 +1296,19 @@ const ROWS: readonly Row[] = [
     /what is sent from 2 of 3 Nodes, which have none \(node-1, node-2\), fails .*→ Run such a Pod .*, or Cilium 1\.18\.2/,
   ],
   [
+    'https://github.com/cloudnativelabs/kube-router/issues/1774',
+    {
+      nodes: ['a', 'a', 'b'],
+      annotations: { 'kube-router.io/service.local': 'true' },
+      endpoints: ['a', 'b'],
+      plane: [daemonSet('kube-router', 'docker.io/cloudnativelabs/kube-router:v2.2.1')],
+    },
+    'NotWanted',
+    'NoLocalEndpoints',
+    /some of those of clients in a fail/,
+    /takes it for internalTrafficPolicy Local\) and no ready endpoint on node-1: .*→ Update kube-router to 2\.4\.1(?!.*kubectl patch)/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/105470',
     { version: '1.23.5', spec: { type: 'NodePort', internalTrafficPolicy: 'Local' } },
     'Effective',

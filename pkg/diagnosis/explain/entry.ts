@@ -264,9 +264,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;
   if (externalTrafficPolicy !== 'Local') {
-    const isOld = index.answers.some(
-      ({ router, routing }) => router === 'kube-proxy' && [22, 23].includes(routing.version.minor),
-    );
+    const isOld = index.answers.some((own) => /^kube-proxy 1\.2[23]\b/.test(`${own.router} ${own.version}`));
     // kubernetes/kubernetes#105470
     if (isOld && service.spec?.internalTrafficPolicy === 'Local')
       return say(

@@ -201,7 +201,17 @@ const loopReport = (loop: FlowLoopSummary) => {
 
 export type LoopReport = ReturnType<typeof loopReport>;
 
-export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: ExplainOptions, index: SnapshotIndex) => {
+/** kube-router from 2.1.0 to 2.4.0 takes it, which is for traffic from outside, for `internalTrafficPolicy: Local` too (kube-router#1774). */
+export const KUBE_ROUTER_LOCAL = 'kube-router.io/service.local';
+
+const takesMark = ({ router, version }: SnapshotIndex['answers'][number]): boolean =>
+  router === 'kube-router' && /^2\.(?:[1-3]\.|4\.0$)/.test(version ?? '');
+
+export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: ExplainOptions, index: SnapshotIndex) => {
+  const isMarked = given.metadata?.annotations?.[KUBE_ROUTER_LOCAL] === 'true' && index.answers.some(takesMark);
+  const service = isMarked
+    ? { ...given, spec: { ...given.spec, internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' } }
+    : given;
   const ref = serviceRefOf(service);
   const { shares, readyNodes: nodes } = index;
   const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
@@ -255,6 +265,7 @@ export const factsOf = (snapshot: ClusterSnapshot, service: Service, stated: Exp
     index,
     options,
     service,
+    isMarked,
     ref,
     name: serviceKeyOfRef(ref),
     /** As stored, of any family. */

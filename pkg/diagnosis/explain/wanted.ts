@@ -14,7 +14,7 @@ import { type Taint, editDistance, hasSelector, taintText } from '../models/look
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { askingNote, elsewhere, presentAnnotation, settingsFor } from './ask.ts';
-import { PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
+import { KUBE_ROUTER_LOCAL, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -58,17 +58,21 @@ const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove 
 
 const LOCAL_REASONS = /^(?:ProxyOfAnotherNode|InternalTrafficPolicyLocal|NoLocalEndpoints|NoEndpoints|NotProxied)$/;
 
+const AS_LOCAL = `the annotation ${KUBE_ROUTER_LOCAL} (kube-router 2.1.0 to 2.4.0 takes it for internalTrafficPolicy Local)`;
+const UNMARK = 'Update kube-router to 2.4.1 or newer, where the annotation is for traffic from outside alone.';
+
 /** The policy, and before it what the policy breaks. */
 const localCauses = (facts: Facts): Cause[] => {
-  const { name, routes } = facts;
-  const policy = `Service ${name} has spec.internalTrafficPolicy Local`;
+  const { name, routes, isMarked } = facts;
+  const policy = `Service ${name} has ${isMarked ? AS_LOCAL : 'spec.internalTrafficPolicy Local'}`;
   const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
   const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
   const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
   const names = failing.map(nameOf);
   const idle = idlePods(facts, names);
   const fails = `${policy} and no ready endpoint on ${listed(names)}: connections from there fail.${idle?.text ?? ''}${tainted}`;
-  const remedy = idle?.everywhere === true ? `${idle.remedy} Or remove the policy.` : undefined;
+  const update = isMarked ? UNMARK : undefined;
+  const remedy = idle?.everywhere === true ? `${idle.remedy} Or remove the policy.` : update;
   const blind = routes.filter(({ reason }) => !LOCAL_REASONS.test(reason));
   const who = blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap(({ nodes }) => nodes.map(nameOf)))}`;
   const ignored = cause('used', 'PolicyIgnored', `${policy}, which no data plane ${who} is known to read.`);
@@ -76,7 +80,7 @@ const localCauses = (facts: Facts): Cause[] => {
   return [
     ...(blind.length > 0 ? [ignored] : []),
     ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails, remedy)]),
-    cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`),
+    cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`, update),
   ];
 };
 
