@@ -117,7 +117,7 @@ const behindWeb = (container: object) => ({
 });
 const CALLER = { labels: { app: 'front' } };
 const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
-const frontOf = (called: string, image = 'front:1') => [
+const frontOf = (called: string, image = 'front:1', variable = 'BACKEND') => [
   {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -127,7 +127,7 @@ const frontOf = (called: string, image = 'front:1') => [
       template: {
         metadata: CALLER,
         spec: {
-          containers: [{ name: 'app', image, env: [{ name: 'BACKEND', value: `http://${called}.shop.svc:80/v1` }] }],
+          containers: [{ name: 'app', image, env: [{ name: variable, value: `http://${called}.shop.svc:80/v1` }] }],
         },
       },
     },
@@ -2285,7 +2285,10 @@ const ROWS: readonly Row[] = [
   // Who keeps connections, by who calls.
   [
     'https://github.com/vectordotdev/vector/issues/6653',
-    { version: '1.21.14', extra: frontOf('web', 'timberio/vector:0.14.0-debian') },
+    {
+      version: '1.21.14',
+      extra: [...frontOf('web', 'timberio/vector:0.14.0'), behindWeb({ image: 'timberio/vector:0.14.0' })],
+    },
     'NotWanted',
     'StickyClients',
     /may keep to one endpoint/,
@@ -2338,7 +2341,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/VictoriaMetrics/VictoriaMetrics/issues/2388',
-    { endpoints: ['a', 'b', 'c'], extra: frontOf('web', 'victoriametrics/vmagent:v1.110.0') },
+    { endpoints: ['a', 'b', 'c'], extra: frontOf('web', 'victoriametrics/vmagent:v1.110.0', 'remoteWrite_url') },
     'NotWanted',
     'StickyClients',
     /may keep to one endpoint/,

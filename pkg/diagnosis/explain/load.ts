@@ -119,10 +119,10 @@ const KEPT: Readonly<Record<string, RegExp>> = {
     /^from Backend /,
   // prometheus/prometheus#8402, #15329, VictoriaMetrics/VictoriaMetrics#2388
   'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator) or `dns+` before it (vmagent from 1.149 on), or put a proxy in between that balances requests.':
-    /^from (?:Prometheus |\S*\bvmagent:)/,
+    /^from (?:Prometheus |-*remoteWrite[._]url )/,
   // vectordotdev/vector#6653, #20618
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
-    /^from \S*\bvector:/,
+    /^from \S*\bvector:.* to .*\bvector:/,
   // nats-io/nats-server#1359
   'Restart clients, or have servers tell them to leave (lame duck mode): they choose a server when they connect, and stay.':
     /^(?:nats|4222)$/,
@@ -188,7 +188,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
-    const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected];
+    const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each} to ${images.join()}`), ...selected];
     const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
     const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy]) => ({ own, remedy }));
