@@ -27,7 +27,10 @@ const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesCluster
 });
 
 export const TRAEFIK = { image: /\btraefik:/, source: 'traefik/traefik docs/content' };
+const OR_OF_TRAEFIK = ' (from 2.10), and so does the provider setting `nativeLBByDefault` (from 3.0)';
 export const NGINX = 'nginx.ingress.kubernetes.io/service-upstream';
+const OR_OF_NGINX =
+  ', `service-upstream: "true"` in the ConfigMap of the controller does so for all; or start it with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)';
 
 /** Of a class whose controller has no row here. */
 const unknownOf = (kind: string, field: string) => ({
@@ -40,11 +43,7 @@ const unknownOf = (kind: string, field: string) => ({
 /** By stable name; after a slash which of several ways. */
 export const CLIENTS = clients({
   'ingress-nginx': {
-    ...toClusterIp(
-      'ingress {name}',
-      NGINX,
-      ', `service-upstream: "true"` in the ConfigMap of the controller does so for all; or start it with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)',
-    ),
+    ...toClusterIp('ingress {name}', NGINX, OR_OF_NGINX),
     source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
   },
   'ingress-nginx/hints': {
@@ -63,11 +62,7 @@ export const CLIENTS = clients({
     source: 'nginx/kubernetes-ingress#9902',
   },
   traefik: {
-    ...toClusterIp(
-      'service {service}',
-      'traefik.ingress.kubernetes.io/service.nativelb',
-      ' (from 2.10), and so does the provider setting `nativeLBByDefault` (from 3.0)',
-    ),
+    ...toClusterIp('service {service}', 'traefik.ingress.kubernetes.io/service.nativelb', OR_OF_TRAEFIK),
     ...TRAEFIK,
   },
   'traefik/route': {
@@ -347,10 +342,3 @@ export const CLIENTS = clients({
 });
 
 export type ClientName = keyof typeof CLIENTS;
-
-/** Of Traefik: `nativeLBByDefault` is set for each. */
-export const PROVIDERS: Partial<Record<ClientName, string>> = {
-  'traefik/route': 'kubernetescrd',
-  traefik: 'kubernetesingress',
-  'traefik/gateway': 'kubernetesgateway',
-};

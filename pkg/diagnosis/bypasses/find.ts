@@ -6,15 +6,14 @@ import { controlPlaneVersion, keyOfService, serviceRefOf } from '../models/looku
 import { computeTypeOf } from '../routers/nodes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
-import { CLIENTS, type ClientName, NGINX, PROVIDERS } from './clients.ts';
+import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
-import { isExported, targetsOf } from './settings.ts';
+import { PROVIDERS, isExported, targetsOf } from './settings.ts';
 import { byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
-import type { Client } from './types.ts';
 import { podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
 
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
@@ -164,7 +163,7 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service, i
   if (isDirect(entry, keyOfService(service), index)) return true;
   const native = `${PROVIDERS[client] ?? '-'}.nativelb`;
   if (entry.settings['nativeLB'] === undefined && index.steering.toLowerCase().includes(native)) return true;
-  const { usesClusterIp = '', ofService = false }: Client = CLIENTS[client];
+  const { usesClusterIp = '', ofService = false } = CLIENTS[client];
   // traefik/traefik#9885
   const ofEntry = ofService ? {} : entry.annotations;
   return [ofEntry, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
@@ -233,7 +232,7 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     const zonal = steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';
     const isPaid = mesh === 'linkerd' && all.some(({ meshImage = '' }) => meshImage.includes(':enterprise-'));
     const client = isPaid ? zonal : mesh;
-    const row: Client = CLIENTS[client];
+    const row = CLIENTS[client];
     const passes = (own: PodSummary) => !isLocal || underLocal(row, own.meshImage) !== undefined;
     const counts = (own: PodSummary) => own.mesh === mesh && !leaves(service, own.leftPorts) && passes(own);
     const near = (pods.get(namespace) ?? []).filter(counts);
@@ -296,13 +295,13 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
     const { client, evidence, controller = '', all = false, possible = false, ...seen } = { ...way, ...more };
     const { own = client.startsWith('node-local') ? index.ofCache : {} } = { ...way, ...more };
-    const plain: Client = CLIENTS[client];
+    const plain = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
     const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
     const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), count, isZoned });
-    const row: Client = { ...plain, ...set, ...own };
+    const row = { ...plain, ...set, ...own };
     const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : '';
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);

@@ -16,6 +16,13 @@ import { type Found, wishTextOf } from './members.ts';
 import type { Client } from './types.ts';
 import { selects } from './watchers.ts';
 
+/** Of Traefik: `nativeLBByDefault` is set for each. */
+export const PROVIDERS: Partial<Record<ClientName, string>> = {
+  'traefik/route': 'kubernetescrd',
+  traefik: 'kubernetesingress',
+  'traefik/gateway': 'kubernetesgateway',
+};
+
 /** An alternative that versions without the field do not have. */
 export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
 

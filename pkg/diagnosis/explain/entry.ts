@@ -233,7 +233,8 @@ const KEPT =
 const NARROW = 'Pods of that zone take all that enters: without what asks for zones all Pods of the Service share it. ';
 const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
-const BOTH = 'before kube-proxy 1.24 internalTrafficPolicy Local counts for what comes from outside too';
+const BOTH =
+  'gets Pods of that Node alone, or fails: before kube-proxy 1.24 internalTrafficPolicy Local counts for what comes from outside too';
 const BOTH_REMEDY = 'Update kube-proxy to 1.24 or newer, where the policy counts for clients inside alone.';
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
@@ -267,10 +268,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     const isOld = index.answers.some((own) => /^kube-proxy 1\.2[23]\b/.test(`${own.router} ${own.version}`));
     // kubernetes/kubernetes#105470
     if (isOld && service.spec?.internalTrafficPolicy === 'Local')
-      return say(
-        `${outside} enters ${entry.enters}, and gets Pods of that Node alone, or fails: ${BOTH}.`,
-        BOTH_REMEDY,
-      );
+      return say(`${outside} enters ${entry.enters}, and ${BOTH}.`, BOTH_REMEDY);
     const to = wanted ? 'is routed by the zone of that Node' : 'goes to Pods of any zone';
     const on = `${to}.${unreadOf(facts, entry)}`;
     const later = wanted || entry.announced === 'one' ? '' : ASKS;
