@@ -34,7 +34,7 @@ export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }:
   if (value === undefined || [name, 'none'].includes(value) || namesWaypoint(service)) return [];
   const own = gateway ? objectTitle(gateway) : `Pod ${namespace}/${pod?.name}`;
   const object = named ? `Namespace ${namespace}` : own;
-  const evidence = { object, field: 'metadata.name', value };
+  const evidence = { object, field: named ? 'metadata.labels' : 'metadata.name', value };
   return [{ client: 'istio-waypoint', evidence, possible: !named && choosing.has(namespace) }];
 };
 

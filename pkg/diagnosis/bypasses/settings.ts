@@ -287,9 +287,8 @@ export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
 
 /** Who makes it, where zones count for it: kubernetes/ingress-gce pkg/utils/common/finalizer.go */
 export const affinityOf = (service: Service): string[] => {
-  const { metadata: { finalizers = [] } = {}, spec } = service;
-  const maker = finalizers.find((own) => own.startsWith('gke.networking.io/l4-ilb-'));
-  return isInternalOnly(service) && spec?.trafficDistribution === 'PreferClose' ? [maker ?? 'affinity'] : [];
+  const maker = service.metadata?.finalizers?.find((own) => own.startsWith('gke.networking.io/l4-ilb-'));
+  return isInternalOnly(service) && service.spec?.trafficDistribution === 'PreferClose' ? [maker ?? 'affinity'] : [];
 };
 
 /** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */

@@ -320,10 +320,9 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
     ...(service.spec?.ports ?? []).flatMap(({ appProtocol = '' }) => (/^https?$/.test(appProtocol) ? [probes] : [])),
     ...(atLeast(version, 33) ? affinityOf(service) : []),
   ]);
-  const clouds = nodes.map(({ spec }) => spec?.providerID ?? '');
   const kinds = new Set(itemsOf(snapshot.routers).map(({ kind }) => kind));
   const isThere = ({ shown, namespace, daemonSet, pool, modes = {} }: Kind): boolean =>
-    [...labels, ...clouds, ...nodes.map(nameOf)].some((key) => shown?.test(key)) ||
+    [...labels, ...nodes.flatMap((own) => [nameOf(own), own.spec?.providerID ?? ''])].some((key) => shown?.test(key)) ||
     kinds.has(pool?.[0] ?? '') ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
     index.bypasses.pods.has(namespace ?? '') ||

@@ -238,14 +238,6 @@ const PICKS = ['spec.selector', 'spec.selector.matchLabels', 'spec.workloadSelec
 /** Who acts on it sees connections, and no requests, unless it has routes for HTTP. */
 const PASSED = /^(?:T(?:CP|LS)Route|TCPMapping|IngressRouteTCP|VirtualService)$/;
 
-/** What objects of the AWS Load Balancer Controller set, as annotations of an Ingress set the same. */
-const ofTargets = (object: Fields): StringMap => {
-  const props = { ...fieldsIn(object, 'spec'), ...fieldsIn(object, 'spec.defaultConfiguration') };
-  const set = listIn(props, 'targetGroupAttributes').map((own) => `${textIn(own, 'key')}=${textIn(own, 'value')}`);
-  const at = 'alb.ingress.kubernetes.io/target-';
-  return { [`${at}type`]: textIn(props, 'targetType'), [`${at}group-attributes`]: set.join() };
-};
-
 /** An object that sends traffic to Services, or says who does for others: Ingress, route, Gateway, class, registration. */
 export type EntryObject = Readonly<ReturnType<typeof clientEntry>>;
 
@@ -270,7 +262,12 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   // Where its parents are Services it is for the proxies of a mesh, which are found by themselves (GEP-1294).
   const parentRefs = listIn(object, 'spec.parentRefs');
   const meshed = parentRefs.length > 0 && parentRefs.every((own) => own['kind'] === 'Service');
-  const marks = Object.entries({ ...ofTargets(object), ...(kind === 'Namespace' && labels), ...annotations });
+  // What objects of the AWS Load Balancer Controller set, as annotations of an Ingress set the same.
+  const at = 'alb.ingress.kubernetes.io/target-';
+  const attributes = under('targetGroupAttributes').map((own) => `${textIn(own, 'key')}=${textIn(own, 'value')}`);
+  const type = targetType || textIn(object, 'spec.defaultConfiguration.targetType');
+  const targets = { [`${at}type`]: type, [`${at}group-attributes`]: attributes.join() };
+  const marks = Object.entries({ ...targets, ...(kind === 'Namespace' && labels), ...annotations });
   const labelled = Object.keys(labels).filter((key) => /\/stack(?:-name)?$/.test(key));
   const isOfNodes = kind === 'TargetGroupBinding' && targetType !== 'ip';
   const { nodeSelector, workloadSelector, routingType, useClusterIP, serviceUpstream } = fieldsIn(object, 'spec');
