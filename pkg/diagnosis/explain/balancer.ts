@@ -1,4 +1,4 @@
-// What is known of a kind of load balancers.
+// What is known of a kind of load balancers, and the kinds of which there are several.
 
 /** What a load balancer does with traffic from outside. */
 export interface Kind {
@@ -39,3 +39,47 @@ export interface Kind {
   /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */
   readonly modes?: Readonly<Record<string, Kind>>;
 }
+
+export const STAYS =
+  'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
+
+/** By its health checks under the policy Local. */
+export const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kind> = {}): Kind => ({
+  shown,
+  ...rest,
+  enters: `through any Node that ${who} picks`,
+  remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
+});
+
+export const oneNode = (who: string, by = 'may announce') => ({
+  enters: `through the one Node that announces its address (${who})`,
+  remedy: `For several Nodes to take it: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
+  reach:
+    'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` only Pods of the Node that announces the address get its traffic. Over BGP several Nodes announce.',
+  announced: 'one' as const,
+  sets: '' as const,
+});
+
+export const overBgp = (who: string, by = 'a nodeSelector of what announces it') => ({
+  enters: `through Nodes that routers pick (${who})`,
+  remedy: `Zones count where the routers prefer Nodes of their own zone. With \`externalTrafficPolicy: Local\` Nodes with its Pods alone announce it, and it stays there; ${by} leaves out Nodes, distant ones too.`,
+  announced: 'all' as const,
+  reach: 'Run a Pod in every zone whose routers are to reach it, and have them prefer Nodes of their own zone.',
+});
+
+/** Either of them, of which signs show one; by what other Nodes announce other Services, and what else holds. */
+export const eitherWay = (
+  who: string,
+  layer2: string,
+  [one = '-', all = '+']: string[] = [],
+  by?: string,
+  more = {},
+) => ({
+  ...oneNode(''),
+  remedy: `In ${layer2} mode: ${oneNode('', by).remedy} Over BGP: ${overBgp('').remedy}`,
+  enters: `through the one Node that announces its address (${who} in ${layer2} mode), or through Nodes that routers pick (BGP)`,
+  modes: {
+    [one]: { ...oneNode(`${who} in ${layer2} mode`, by), ...more },
+    [all]: { ...overBgp(`BGP of ${who}`), ...more },
+  },
+});

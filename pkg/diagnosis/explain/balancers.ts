@@ -8,11 +8,9 @@ import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { EXTERNAL, POOLS, RANGES } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import type { Kind } from './balancer.ts';
+import { type Kind, STAYS, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
 import type { Facts } from './facts.ts';
 
-const STAYS =
-  'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
 const selects = (annotation: string): string =>
   ` Or a Service for each zone, with the annotation \`${annotation}\` (\`topology.kubernetes.io/zone=<zone>\`), which selects the Nodes that take it.`;
 const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
@@ -36,41 +34,6 @@ const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set
 // Azure/AKS#2903, kubernetes/ingress-nginx#8501
 const PROBE =
   ' As a port has `appProtocol: http` or `https`, its probe asks `/` of the node port: while that answers no 200, all Nodes fail it, until the annotation `service.beta.kubernetes.io/azure-load-balancer-health-probe-request-path` names a path that does (`/healthz` of ingress-nginx).';
-
-/** By its health checks under the policy Local. */
-const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kind> = {}): Kind => ({
-  shown,
-  ...rest,
-  enters: `through any Node that ${who} picks`,
-  remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
-});
-
-const oneNode = (who: string, by = 'may announce') => ({
-  enters: `through the one Node that announces its address (${who})`,
-  remedy: `For several Nodes to take it: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
-  reach:
-    'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` only Pods of the Node that announces the address get its traffic. Over BGP several Nodes announce.',
-  announced: 'one' as const,
-  sets: '' as const,
-});
-
-const overBgp = (who: string, by = 'a nodeSelector of what announces it') => ({
-  enters: `through Nodes that routers pick (${who})`,
-  remedy: `Zones count where the routers prefer Nodes of their own zone. With \`externalTrafficPolicy: Local\` Nodes with its Pods alone announce it, and it stays there; ${by} leaves out Nodes, distant ones too.`,
-  announced: 'all' as const,
-  reach: 'Run a Pod in every zone whose routers are to reach it, and have them prefer Nodes of their own zone.',
-});
-
-/** Either of them, of which signs show one; by what other Nodes announce other Services, and what else holds. */
-const eitherWay = (who: string, layer2: string, [one = '-', all = '+']: string[] = [], by?: string, more = {}) => ({
-  ...oneNode(''),
-  remedy: `In ${layer2} mode: ${oneNode('', by).remedy} Over BGP: ${overBgp('').remedy}`,
-  enters: `through the one Node that announces its address (${who} in ${layer2} mode), or through Nodes that routers pick (BGP)`,
-  modes: {
-    [one]: { ...oneNode(`${who} in ${layer2} mode`, by), ...more },
-    [all]: { ...overBgp(`BGP of ${who}`), ...more },
-  },
-});
 
 const CILIUM_L2: Kind = {
   ...oneNode('Cilium L2 announcements', 'announce where a CiliumL2AnnouncementPolicy for each says so'),
