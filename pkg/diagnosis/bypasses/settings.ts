@@ -7,6 +7,7 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
@@ -299,12 +300,12 @@ export const isCrossZone = ({ metadata, spec }: Service): boolean =>
     ),
   );
 
-/** Ports, or `from-to`, among which all of the Service are: its connections do not pass the sidecar. */
-export const leaves = ({ spec }: Service, ports: readonly string[] = []): boolean =>
-  ports.length > 0 &&
-  (spec?.ports ?? []).every(({ port }) =>
-    ports.map((range) => range.split('-').map(Number)).some(([from = 0, to = from]) => from <= port && port <= to),
-  );
+/** Ports, or `from-to`, among which all of the Service are, or a range with its address: its connections do not pass the sidecar. */
+export const leaves = ({ spec }: Service, left: readonly string[] = []): boolean =>
+  left.some((range) => keyOfAddress(spec?.clusterIP ?? '').startsWith(keyOfRange(range.trim()) ?? '-')) ||
+  spec?.ports?.every(({ port }) =>
+    left.map((range) => range.split('-').map(Number)).some(([from = 0, to = from]) => from <= port && port <= to),
+  ) === true;
 
 /** deliveryhero/helm-charts#738 */
 export const isUpstream = ({ metadata }: Service): boolean =>

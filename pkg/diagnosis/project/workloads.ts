@@ -28,8 +28,8 @@ const SIDECARS: Readonly<Record<string, 'istio' | 'istio-grpc' | 'linkerd' | 'ku
   'envoy-sidecar': 'consul',
 };
 
-/** Annotations by which Istio, Linkerd, Kuma, Consul, OSM and App Mesh leave ports of what a Pod calls to its own connections. */
-const LEAVES_PORTS = /(?:exclude|skip)-?outbound-?ports|outbound-port-exclusion|egressignoredports/i;
+/** Annotations by which Istio, Linkerd, Kuma, Consul, OSM and App Mesh leave ports or ranges of what a Pod calls to its own connections. */
+const LEAVES_PORTS = /(?:exclude|skip)-?outbound-?(?:ports|ipranges)|outbound-port-exclusion|egressignoredports/i;
 
 /** Whose sidecar it carries, with its image. It may be an init container that goes on running; Istio's alone is a gateway, whose routes are read. */
 const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
@@ -51,7 +51,7 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
     meshImage: found && imageIn(found),
     /** The ztunnel of its Node takes what it sends. */
     ambient: annotations['ambient.istio.io/redirection'] === 'enabled' || undefined,
-    /** Ports, or `from-to`, that its sidecar does not see. */
+    /** Ports, or `from-to`, and ranges of addresses that its sidecar does not see. */
     leftPorts: left.length === 0 ? undefined : left,
   });
 };

@@ -408,6 +408,18 @@ const CASES: readonly Case[] = [
     [pod('kuma-sidecar', false, leaving('traffic.kuma.io/exclude-outbound-ports', '81'))],
     ['kuma'],
   ],
+  [
+    'a sidecar left out of addresses',
+    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/excludeOutboundIPRanges', '10.0.0.0/24, 10.96.0.0/12'))],
+    [],
+    web({ spec: { clusterIP: '10.100.0.7' } }),
+  ],
+  [
+    'a sidecar left out of other addresses',
+    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/excludeOutboundIPRanges', '169.254.169.254/32'))],
+    ['istio'],
+    web({ spec: { clusterIP: '10.100.0.7' } }),
+  ],
   ['headless, with sidecars', [pod('istio-proxy')], ['headless'], web({ spec: { clusterIP: 'None' } })],
   ['Kmesh', [daemonSet('kmesh', 'ghcr.io/kmesh-net/kmesh:v1.0.0')], ['kmesh']],
   ['Istio ambient', [daemonSet('ztunnel', 'istio/ztunnel:1.27.0')], ['istio-ambient']],
