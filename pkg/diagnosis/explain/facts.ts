@@ -201,17 +201,15 @@ const loopReport = (loop: FlowLoopSummary) => {
 
 export type LoopReport = ReturnType<typeof loopReport>;
 
-/** kube-router from 2.1.0 to 2.4.0 takes it, which is for traffic from outside, for `internalTrafficPolicy: Local` too (kube-router#1774). */
 export const KUBE_ROUTER_LOCAL = 'kube-router.io/service.local';
-
-const takesMark = ({ router, version }: SnapshotIndex['answers'][number]): boolean =>
-  router === 'kube-router' && /^2\.(?:[1-3]\.|4\.0$)/.test(version ?? '');
+const TAKES_MARK = /^kube-router 2\.(?:[1-3]\.|4\.0$)/;
 
 export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: ExplainOptions, index: SnapshotIndex) => {
-  const isMarked = given.metadata?.annotations?.[KUBE_ROUTER_LOCAL] === 'true' && index.answers.some(takesMark);
-  const service = isMarked
-    ? { ...given, spec: { ...given.spec, internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' } }
-    : given;
+  // Meant for traffic from outside, and taken for `internalTrafficPolicy: Local` too (kube-router#1774).
+  const has = given.metadata?.annotations?.[KUBE_ROUTER_LOCAL] === 'true';
+  const isMarked = has && index.answers.some((own) => TAKES_MARK.test(`${own.router} ${own.version}`));
+  const policies = isMarked && { internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' };
+  const service = isMarked ? { ...given, spec: { ...given.spec, ...policies } } : given;
   const ref = serviceRefOf(service);
   const { shares, readyNodes: nodes } = index;
   const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
