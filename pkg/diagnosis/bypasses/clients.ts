@@ -324,7 +324,7 @@ export const CLIENTS = clients({
   },
   'node-local-dns/cilium': {
     decides:
-      'Pods ask the cache on their Node where the kubelet has its address (`clusterDNS`), or a CiliumLocalRedirectPolicy takes what they send to the cluster IP; else Cilium hands that to Pods of the Service',
+      'Pods ask the cache on their Node where the kubelet has its address (`clusterDNS`), or a CiliumLocalRedirectPolicy takes what they send to the cluster IP; else Cilium hands that to Pods of the Service. For what the cache lacks it asks a Service of its own',
     unsure: true,
     source: 'cilium/cilium#13040, #16906; kubernetes/kops#16597',
   },
