@@ -285,7 +285,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   ]);
   const kinds = new Set(itemsOf(snapshot.routers).map(({ kind }) => kind));
   const isThere = ({ shown, namespace, daemonSet, pool, modes = {} }: Kind): boolean =>
-    [...labels, ...nodes.flatMap((own) => [nameOf(own), own.spec?.providerID ?? ''])].some((key) => shown?.test(key)) ||
+    [...labels, ...nodes.flatMap((at) => [nameOf(at), at.spec?.providerID ?? ''])].some((key) => shown?.test(key)) ||
     kinds.has(pool?.[0] ?? '') ||
     daemonSets.some(({ name }) => daemonSet?.test(name)) ||
     index.bypasses.pods.has(namespace ?? '') ||
