@@ -5,6 +5,7 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { type KubeConfigSource, inClusterSource } from '../../pkg/kubernetes/credentials.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
+import { listedCheck } from '../../pkg/kubernetes/informer.ts';
 import { type HealthCheck, type Logger, createLogger } from '../../pkg/telemetry/log.ts';
 import { countFailures, createMetrics, createProcessMetrics } from '../../pkg/telemetry/metrics.ts';
 import { createDirectory } from '../../pkg/traffic/directory.ts';
@@ -87,13 +88,9 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
     longLines: () => longLines,
     unsupported: () => (facts === undefined ? [] : untrackedServices(directory, facts)),
   });
-  const pending = (): string[] => caches.filter(({ hasSynced }) => !hasSynced).map(({ resource }) => resource.plural);
   const readiness: HealthCheck[] = [
     { name: 'shutdown', check: () => (signal.aborted ? 'shutting down' : undefined) },
-    {
-      name: 'informer-sync',
-      check: () => (pending().length === 0 ? undefined : `still listing ${pending().join(', ')}`),
-    },
+    listedCheck(() => caches.filter(({ hasSynced }) => !hasSynced)),
     { name: 'conntrack', check: () => meter.problem },
   ];
   createProcessMetrics(metrics, { command, readiness });

@@ -76,11 +76,7 @@ export const createCaches = (options: CachesOptions) => {
     /** Those that the process is not ready without. */
     required,
     /** Resolves once every cache that work waits for is filled, known to be absent, or out of patience. */
-    async settled(signal: AbortSignal): Promise<void> {
-      await Promise.all(waits.map((wait) => wait(signal)));
-    },
-    async run(signal: AbortSignal): Promise<void> {
-      await Promise.all(runs.map((run) => run(signal)));
-    },
+    settled: async (signal: AbortSignal): Promise<void> => void (await Promise.all(waits.map((wait) => wait(signal)))),
+    run: async (signal: AbortSignal): Promise<void> => void (await Promise.all(runs.map((run) => run(signal)))),
   };
 };

@@ -25,10 +25,8 @@ export const createController = (options: {
   /** After this the reconcile's signal aborts and the turn counts as an error, milliseconds; default 120,000. */
   reconcileTimeoutMs?: number;
   logger: Logger;
-  /** What happens, for metrics. */
   hooks?: {
     onReconcile?(outcome: ReconcileOutcome, durationMs: number): void;
-    /** Workers that are busy now. */
     onActive?(workers: number): void;
   };
 }) => {

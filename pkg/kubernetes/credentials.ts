@@ -117,9 +117,7 @@ export const createFileSource = (path: string, clock: Clock, intervalMs: number)
       }
     },
     /** Looks at the file at the next `read`, whatever the interval. */
-    expire(): void {
-      checkedAt = Number.NEGATIVE_INFINITY;
-    },
+    expire: (): void => void (checkedAt = Number.NEGATIVE_INFINITY),
   };
 };
 

@@ -71,7 +71,6 @@ export interface EventRecorderOptions {
   onDropped?: (reason: EventDropReason) => void;
 }
 
-/** Objects, and Events, that are remembered. */
 const REMEMBERED = 4_096;
 /** Events of one object that may come at once (client-go's spam filter). */
 const BURST_PER_OBJECT = 25;

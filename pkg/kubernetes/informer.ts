@@ -7,6 +7,7 @@ import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.t
 import { type Store, type StoreOptions, createStore } from './store.ts';
 import { aborted, pause } from './wait.ts';
 import type { Client, Clock, Selection } from './types.ts';
+import type { HealthCheck } from '../telemetry/log.ts';
 
 /** The first wait before jitter, and the longest one: the values of client-go's reflector. */
 const [BASE_DELAY_MS, MAX_DELAY_MS] = [800, 30_000];
@@ -226,3 +227,12 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
 };
 
 export type Informer<T extends KubernetesObject> = ReturnType<typeof createInformer<T>>;
+
+/** Fails while some of the resources are still listed for the first time. */
+export const listedCheck = (pending: () => readonly { readonly resource: Resource }[]): HealthCheck => ({
+  name: 'informer-sync',
+  check() {
+    const names = pending().map(({ resource }) => resource.plural);
+    return names.length === 0 ? undefined : `still listing ${names.join(', ')}`;
+  },
+});

@@ -224,8 +224,7 @@ export const workOnceAsLeader = async (candidate: Candidate, work: Work, signal:
     leading = true;
     return work(leaderSignal);
   };
-  const options = { ...candidate, ...election, onStartedLeading };
-  const result = await runLeaderElection(options, ended);
+  const result = await runLeaderElection({ ...candidate, ...election, onStartedLeading }, ended);
   const timedOut = impatient.signal.aborted;
   impatient.abort();
   throwProblem(result);

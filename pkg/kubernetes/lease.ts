@@ -231,7 +231,6 @@ export const createHolderLiveness = (clock: Pick<Clock, 'now' | 'monotonic'>) =>
   };
 };
 
-/** Watches that one Lease and nothing else. */
 export const createLeaseWatch = (options: {
   client: Client;
   lease: Required<ObjectRef>;

@@ -20,6 +20,7 @@ import { createController } from './controller.ts';
 import { createDeadline } from './wait.ts';
 import { createEventRecorder } from './events.ts';
 import { createFencedClient } from './client.ts';
+import { listedCheck } from './informer.ts';
 import { type Candidate, type Fence, workWhileLeading } from './leader-election.ts';
 import type { Client, Reconciler, WriteOptions } from './types.ts';
 import type { Enqueue, Watch } from './watches.ts';
@@ -137,15 +138,7 @@ export const createManager = (
 
   /** Opens the ports, and shows what every controller shows; returns what closes them. */
   const open = async (leads: () => boolean) => {
-    const listed: HealthCheck = {
-      name: 'informer-sync',
-      check() {
-        const pending = caches.required
-          .filter(({ state }) => state === 'pending')
-          .map(({ resource }) => resource.plural);
-        return pending.length === 0 ? undefined : `still listing ${pending.join(', ')}`;
-      },
-    };
+    const listed = listedCheck(() => caches.required.filter(({ state }) => state === 'pending'));
     const fresh: HealthCheck = {
       name: 'informer-freshness',
       check() {

@@ -119,7 +119,6 @@ export interface Reconciler {
 }
 
 export interface EventInput {
-  /** The object the event is about. */
   regarding: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string };
   type: 'Normal' | 'Warning';
   /** CamelCase, stable. */

@@ -30,7 +30,6 @@ export const createWorkQueue = ({ clock, hooks = {} }: { clock: Clock; hooks?: W
   const ready = new Set<string>();
   /** Key → when it became dirty. */
   const dirty = new Map<string, number>();
-  /** Keys that a worker has. */
   const processing = new Set<string>();
   const delayed = new Map<string, { readonly dueAt: number; readonly timer: TimerHandle }>();
   const waiters = new Set<(key: string | undefined) => void>();

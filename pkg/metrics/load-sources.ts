@@ -23,7 +23,6 @@ interface TrafficSourceOptions {
   clock: Clock;
   /** `<command> (<platform>)`, for queries to Prometheus. */
   userAgent: string;
-  /** CPU of Pods. */
   cpu: LoadSource;
 }
 

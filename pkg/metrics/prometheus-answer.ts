@@ -24,9 +24,7 @@ export const createProblems = () => {
       else known.count += 1;
     },
     /** A sentence as it is; repeated ones are reported once. */
-    say(sentence: string): void {
-      said.add(sentence);
-    },
+    say: (sentence: string): void => void said.add(sentence),
     /** In the order in which they came up first. */
     sentences(): string[] {
       const counted = [...kinds].map(([kind, { count, example }]) => {

@@ -69,12 +69,6 @@ interface PodUsage {
   readonly window: number;
 }
 
-/** What is wrong, and of which Pod where that is known. */
-interface Unusable {
-  readonly problem: string;
-  readonly pod?: string;
-}
-
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 /** Seconds since 1970 of an RFC 3339 time with or without a fraction; undefined for anything else, and up to 1970. */
@@ -112,7 +106,8 @@ const coresOfContainers = (containers: unknown): number | undefined => {
 /** metrics-server's is a minute at most; a plan by the longest window of all Pods must not be misled by one. */
 const MAX_WINDOW_SECONDS = 3_600;
 
-export const readPodMetrics = (item: unknown): PodUsage | Unusable => {
+/** Or what is wrong, and of which Pod where that is known. */
+export const readPodMetrics = (item: unknown): PodUsage | { readonly problem: string; readonly pod?: string } => {
   const metadata = isFields(item) ? item['metadata'] : undefined;
   const pod = isFields(metadata) ? metadata['name'] : undefined;
   if (!isFields(item) || typeof pod !== 'string' || pod === '') return { problem: 'no name' };
@@ -127,7 +122,6 @@ export const readPodMetrics = (item: unknown): PodUsage | Unusable => {
   return { pod, cores, stamp, window };
 };
 
-/** The newest sample of a Pod. */
 export interface KnownUsage {
   readonly cores: number;
   readonly window: number;

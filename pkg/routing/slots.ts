@@ -9,7 +9,6 @@ import {
 } from '../apis/names.ts';
 import type { AppliedRecord, RoutingSettings, ServiceLike } from './types.ts';
 
-/** One place that holds a routing setting. */
 export type Slot =
   { readonly section: 'labels' | 'annotations'; readonly key: string } | { readonly section: 'trafficDistribution' };
 
@@ -51,7 +50,6 @@ export const isCovered = ({ labels, annotations }: RoutingSettings): boolean =>
   Object.keys(labels).every((key) => isRoutingKey('labels', key)) &&
   Object.keys(annotations).every((key) => isRoutingKey('annotations', key));
 
-/** The settings as an object carries them. */
 export const settingsOf = ({ metadata, spec }: ServiceLike): SettingsLike => {
   const { trafficDistribution } = spec ?? {};
   return {
@@ -129,12 +127,9 @@ export const canonicalRecord = (text: string | undefined): AppliedRecord | undef
   return text !== undefined && formatApplied(record) === text ? record : undefined;
 };
 
-/** What is known about one slot. */
 export interface SlotState {
   readonly slot: Slot;
-  /** Value on the object. */
   readonly current: string | undefined;
-  /** Value it should have. */
   readonly want: string | undefined;
   /** Value that `applied` says we set. */
   readonly claimed: string | undefined;
@@ -142,7 +137,6 @@ export interface SlotState {
   readonly removed: string | undefined;
 }
 
-/** What becomes of one slot. */
 export interface SlotDecision {
   readonly slot: Slot;
   readonly current: string | undefined;
@@ -198,8 +192,7 @@ const decideWanted = (state: SlotState, want: string): SlotDecision => {
   if (isSatisfied(state)) return decision(state, { claim: claimed === current ? claimed : undefined });
   if (current === undefined) return decision(state, { next: want, claim: want });
   if (isResettable(state)) {
-    const removed = claimed === current ? state.removed : current;
-    return decision(state, { next: want, claim: want, removed });
+    return decision(state, { next: want, claim: want, removed: claimed === current ? state.removed : current });
   }
   // Where `applied` names the key, a different value is drift (the object's owner wrote its own) and is repaired.
   if (claimed !== undefined && !isUsersHeuristic(state)) return decision(state, { next: want, claim: want });

@@ -77,7 +77,6 @@ export const guardConnections = (server: Server | SecureServer, max: number, log
     get size(): number {
       return open.size;
     },
-    /** Ends all at once. */
     destroy: (): void => open.forEach(({ socket }) => socket.destroy()),
   };
 };

@@ -108,5 +108,4 @@ export const createLogger = (options: {
 
 const ignore = (): void => undefined;
 
-/** Writes nothing. */
 export const nullLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => nullLogger };

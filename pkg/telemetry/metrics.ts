@@ -193,7 +193,6 @@ export const createEventMetrics = (metrics: Metrics): ((reason: string) => void)
 
 /** Series are wanted for so many Services of one namespace at most: its users cannot crowd the others out. */
 export const SERVICES_PER_NAMESPACE = 50;
-/** And for so many in all. */
 export const SERVICES_IN_ALL = 1_000;
 
 /** Labels of a single Service's series; scrapers put `namespace` and `service` of the process itself on every series. */

@@ -203,8 +203,6 @@ export const openPorts = async (
   return {
     health,
     metrics: figures,
-    async close(): Promise<void> {
-      await Promise.all([health.close(), figures.close()]);
-    },
+    close: async (): Promise<void> => void (await Promise.all([health.close(), figures.close()])),
   };
 };

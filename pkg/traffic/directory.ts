@@ -7,7 +7,6 @@ import { isZoneName } from '../hints/readiness.ts';
 import { canonicalAddress, keyOfAddress, keyOfRange } from './addresses.ts';
 import { type Claim, type Owner, createClaims } from './claims.ts';
 
-/** Where an address is. */
 interface Place {
   /** A label value; empty where it has none. */
   readonly zone: string;
@@ -237,8 +236,7 @@ export const createDirectory = (now: () => number = () => 0) => {
       ranges.set(name, claimed(own));
       rangeLengths = [...new Set([...rangeLengths, ...own.map(({ length }) => length)])].sort((a, b) => b - a);
       const known = nodes.get(name);
-      const changedAt = known?.zone === zone ? known.changedAt : now();
-      nodes.set(name, { zone, changedAt, hasRange: own.length > 0 });
+      nodes.set(name, { zone, changedAt: known?.zone === zone ? known.changedAt : now(), hasRange: own.length > 0 });
     },
     removeNode(node: Node): void {
       const name = nameOf(node);

@@ -38,7 +38,6 @@ const proofOf = (service: string) => ({
 
 export type Proof = ReturnType<typeof proofOf>;
 
-/** What could not be counted. */
 const noLosses = () => ({
   /** Flows whose end was missed: what they carried since the last list is lost. */
   ends: 0,

@@ -40,7 +40,6 @@ export const bytesOf = ({
 export const hasZones = ({ source, destination }: Pick<Route, 'source' | 'destination'>): boolean =>
   [source, destination].every((zone) => zone !== '' && zone !== ZONE_EXTERNAL && zone !== ZONE_UNKNOWN);
 
-/** Between two zones. */
 export const crosses = (flow: Pick<Route, 'source' | 'destination'>): boolean =>
   hasZones(flow) && flow.source !== flow.destination;
 

@@ -70,18 +70,14 @@ export const createBudget = (
       requests += 1;
       return true;
     },
-    leave(): void {
-      requests -= 1;
-    },
+    leave: (): void => void (requests -= 1),
     /** False when the bytes would not fit. */
     reserve(more: number): boolean {
       if (bytes + more > maxBytes) return false;
       bytes += more;
       return true;
     },
-    free(less: number): void {
-      bytes -= less;
-    },
+    free: (less: number): void => void (bytes -= less),
     requests: () => requests,
     bytes: () => bytes,
   };

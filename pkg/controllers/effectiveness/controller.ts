@@ -10,7 +10,7 @@ import { type RouterEvidence, createClients } from '../routers/evidence.ts';
 import { type SettingsCaches, slicesOf } from '../settings/caches.ts';
 import type { EnabledSettings } from '../settings/context.ts';
 import { zoneAndKubelet } from '../settings/watches.ts';
-import { type EffectivenessOptions, type Effects, createEffectivenessReconciler } from './reconciler.ts';
+import { type Effects, createEffectivenessReconciler } from './reconciler.ts';
 
 type Shown = Pick<Effects, 'services'>;
 
@@ -80,7 +80,7 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
 
 /** The key is a namespace. */
 export const createEffectivenessController = (
-  options: Pick<EffectivenessOptions, 'events' | 'logger'> & {
+  options: Pick<Parameters<typeof createEffectivenessReconciler>[0], 'events' | 'logger'> & {
     readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
     readonly enabled: Table<EnabledSettings>;
     readonly routers: RouterEvidence;

@@ -8,17 +8,6 @@ import type { EnabledSettings, ObjectDecision } from '../settings/context.ts';
 import { assessEffectiveness, followFigures } from './assess.ts';
 import type { Effectiveness, KnownFigures, ServiceFigures } from './assess.ts';
 
-export interface EffectivenessOptions {
-  readonly enabled: Pick<Table<EnabledSettings>, 'get'>;
-  service(namespace: string, name: string): Service | undefined;
-  slices(namespace: string, service: string): readonly EndpointSlice[];
-  /** Ready Nodes by zone and by who routes there. */
-  clients(): readonly Clients[];
-  clock: Pick<Clock, 'monotonic'>;
-  events: Pick<EventRecorder, 'record'>;
-  logger: Logger;
-}
-
 interface State {
   readonly result: Effectiveness;
   readonly known: KnownFigures;
@@ -61,7 +50,16 @@ const sameStates = (before: ReadonlyMap<string, State> | undefined, current: Rea
   });
 
 /** The key is a namespace, of which every Service is assessed. */
-export const createEffectivenessReconciler = (options: EffectivenessOptions) => {
+export const createEffectivenessReconciler = (options: {
+  readonly enabled: Pick<Table<EnabledSettings>, 'get'>;
+  service(namespace: string, name: string): Service | undefined;
+  slices(namespace: string, service: string): readonly EndpointSlice[];
+  /** Ready Nodes by zone and by who routes there. */
+  clients(): readonly Clients[];
+  clock: Pick<Clock, 'monotonic'>;
+  events: Pick<EventRecorder, 'record'>;
+  logger: Logger;
+}) => {
   const { clock, events, logger } = options;
   const states = new Map<string, Map<string, State>>();
   const callbacks: ((namespace: string) => void)[] = [];

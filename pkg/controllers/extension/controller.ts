@@ -23,7 +23,7 @@ import { objects } from '../../kubernetes/watches.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type SettingsCaches, createExtensionProjection } from '../settings/caches.ts';
 import { extensionClassesOf, extensionNamespaceOf, governingOf } from '../settings/decider.ts';
-import { type SubjectsOptions, createSubjects } from './subjects.ts';
+import { createSubjects } from './subjects.ts';
 
 /** How long a deletion waits for settings to be reverted: they are reverted afterwards just as well, and no Shoot is to wait for it. */
 const REVERT_PATIENCE_MS = 30_000;
@@ -42,7 +42,7 @@ interface Memory {
 
 /** The key is `namespace/name` of an Extension. */
 export const createExtensionController = (
-  options: SubjectsOptions & {
+  options: Parameters<typeof createSubjects>[0] & {
     readonly config: { readonly extensions: { readonly conditionIntervalSeconds: number } };
     readonly caches: SettingsCaches;
     readonly client: Pick<Client, 'get' | 'patch'>;

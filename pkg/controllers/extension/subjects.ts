@@ -11,14 +11,6 @@ import { extensionClassesOf, extensionNamespaceOf } from '../settings/decider.ts
 import { ownersIn } from '../settings/context.ts';
 import type { Decider, EnabledSettings, NamespaceDecision, Owner } from '../settings/context.ts';
 
-export interface SubjectsOptions {
-  readonly config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
-  readonly caches: Pick<SettingsCaches, 'namespaces' | 'extensions'>;
-  decide: Decider;
-  readonly effects: Pick<Effects, 'effectOf' | 'onChange'>;
-  readonly enabled: Table<EnabledSettings>;
-}
-
 /** Classes that are about all namespaces of an owner; class shoot is about the one that its Extension is in. */
 const OWNERS: Readonly<Record<Exclude<ExtensionClass, 'shoot'>, Owner>> = {
   seed: 'extension-settings',
@@ -34,7 +26,13 @@ const seenIn = ({ namespace, decision, objects }: NamespaceDecision, effectOf: E
   }),
 });
 
-export const createSubjects = (options: SubjectsOptions) => {
+export const createSubjects = (options: {
+  readonly config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
+  readonly caches: Pick<SettingsCaches, 'namespaces' | 'extensions'>;
+  decide: Decider;
+  readonly effects: Pick<Effects, 'effectOf' | 'onChange'>;
+  readonly enabled: Table<EnabledSettings>;
+}) => {
   const { config, caches, decide, effects, enabled } = options;
   const ownerOfName = ownersIn(caches, config);
   const namespacesOf = (extension: ReadExtension): string[] => {

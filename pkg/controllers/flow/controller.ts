@@ -15,7 +15,7 @@ import { createLoadReader } from './loads.ts';
 import { createFlowCounters, showFlow } from './metrics.ts';
 import { createPlanning, openInline, openWorker } from './planning.ts';
 import { createFlowReconciler } from './reconciler.ts';
-import { type FlowReporterOptions, createFlowReporter } from './reporter.ts';
+import { createFlowReporter } from './reporter.ts';
 
 /** Most of a reconcile is waiting for the source of load and the API server. */
 const CONCURRENCY = 8;
@@ -27,7 +27,7 @@ export const createFlowController = (options: {
   readonly caches: FlowCaches;
   readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
   /** Whether measured connections to a Service (`namespace/name`) follow the hints. */
-  readonly honored: FlowReporterOptions['honored'];
+  readonly honored: Parameters<typeof createFlowReporter>[0]['honored'];
   /** Where load comes from, by name, the default first. */
   readonly sources: ReadonlyMap<string, LoadSource>;
   /** Ends readings of load, and the thread for planning. */

@@ -21,20 +21,6 @@ import type { ServiceFigures, createFlowCounters } from './metrics.ts';
 import { isOwnPolicy } from './write.ts';
 import type { Outcome, Snapshot } from './memory.ts';
 
-export interface FlowReporterOptions {
-  client: Pick<Client, 'create' | 'patch' | 'delete'>;
-  status: FlowControllerConfiguration['status'];
-  /** Whether FlowPolicies are served: without them no status is written. */
-  available(): boolean;
-  events: Pick<EventRecorder, 'record'>;
-  counters: Pick<ReturnType<typeof createFlowCounters>, 'changed'>;
-  following(service: Service): Following;
-  /** Whether measured connections to a Service go where hints say; undefined where nothing is measured. */
-  readonly honored?: ((key: string) => Finding | undefined) | undefined;
-  clock: Pick<Clock, 'now' | 'monotonic'>;
-  logger: Logger;
-}
-
 interface Known extends Pick<ServiceFigures, 'figures' | 'strategy'> {
   readonly findings: Findings;
   readonly freshAt: number | undefined;
@@ -108,7 +94,19 @@ const isOnlyWaiting = (previous: FlowPolicyStatus | undefined, findings: Finding
   );
 };
 
-export const createFlowReporter = (options: FlowReporterOptions) => {
+export const createFlowReporter = (options: {
+  client: Pick<Client, 'create' | 'patch' | 'delete'>;
+  status: FlowControllerConfiguration['status'];
+  /** Whether FlowPolicies are served: without them no status is written. */
+  available(): boolean;
+  events: Pick<EventRecorder, 'record'>;
+  counters: Pick<ReturnType<typeof createFlowCounters>, 'changed'>;
+  following(service: Service): Following;
+  /** Whether measured connections to a Service go where hints say; undefined where nothing is measured. */
+  readonly honored?: ((key: string) => Finding | undefined) | undefined;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+  logger: Logger;
+}) => {
   const { client, status: config, events, counters, clock, logger } = options;
   const known = new Map<string, Known>();
   /** What this process wrote, and when, monotonic milliseconds. */

@@ -75,8 +75,7 @@ export const forZones = (estimate: Estimate, zones: readonly string[], weights: 
   const sorted = [...zones].sort();
   if (sorted.length === estimate.zones.length && sorted.every((zone, index) => zone === estimate.zones[index]))
     return estimate;
-  const total = sumOf(estimate.mean);
-  const fresh = firstEstimate(sorted, total, weights, estimate.time);
+  const fresh = firstEstimate(sorted, sumOf(estimate.mean), weights, estimate.time);
   const known = sorted.map((zone) => estimate.zones.indexOf(zone));
   return {
     zones: sorted,

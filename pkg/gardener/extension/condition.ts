@@ -107,8 +107,7 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
   const troubles = [...on.flatMap(troublesOf), ...missing(input)];
   const [worst] = [...troubles.filter(({ reason }) => !PASSING.has(reason)), ...troubles];
   if (worst !== undefined) {
-    const others = troubles.filter((trouble) => trouble !== worst);
-    const messages = [worst, ...others].map(({ message }) => message);
+    const messages = [worst, ...troubles.filter((trouble) => trouble !== worst)].map(({ message }) => message);
     return state('False', worst.reason, listOf(messages, '; '));
   }
   const services = on.flatMap((place) => place.services.filter(({ decision }) => decision.kind === 'enabled'));

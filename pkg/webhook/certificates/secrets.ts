@@ -84,10 +84,10 @@ const serverFacts = (server: Pair, stored: StoredPairs, names: readonly string[]
   return { notBefore, notAfter, issuer, missingNames: names.filter((name) => !covers(server, name)) };
 };
 
-const factsOf = (stored: StoredPairs, names: readonly string[]): StoredFacts => ({
-  ...defined({ current: stored.current, previous: stored.previous }),
-  ...(stored.server === undefined ? {} : { server: serverFacts(stored.server, stored, names) }),
-});
+const factsOf = (stored: StoredPairs, names: readonly string[]): StoredFacts => {
+  const { current, previous, server } = stored;
+  return defined({ current, previous, server: server && serverFacts(server, stored, names) });
+};
 
 /** PEM of the authorities to trust, the newest first. */
 const bundleOf = (current: Pem | undefined, previous: Pem | undefined): string =>
@@ -258,8 +258,6 @@ export const openSecretCertificates = async (
       while (await pause(clock, waitMs, signalOfRun))
         waitMs = (await look(signalOfRun)) ? CHECK_INTERVAL_MS : retryAfter(waitMs);
     },
-    async refresh(signalOfRefresh: AbortSignal): Promise<void> {
-      await look(signalOfRefresh);
-    },
+    refresh: async (signalOfRefresh: AbortSignal): Promise<void> => void (await look(signalOfRefresh)),
   });
 };

@@ -12,7 +12,7 @@ import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import type { Following } from '../../../../pkg/diagnosis/models/routes.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
-import { type FlowReporterOptions, createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
+import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 
 describe('the reporter of loops', () => {
   const KEY = 'shop/web';
@@ -80,7 +80,7 @@ describe('the reporter of loops', () => {
 
   const answer = (done: unknown): Promise<never> =>
     fail === undefined ? Promise.resolve(done as never) : Promise.reject(fail);
-  const open = (more: Partial<FlowReporterOptions> = {}) =>
+  const open = (more: Partial<Parameters<typeof createFlowReporter>[0]> = {}) =>
     createFlowReporter({
       client: {
         create: (_resource, object) => answer(object),
