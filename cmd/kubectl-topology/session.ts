@@ -210,7 +210,8 @@ export const findNodes = (snapshot: ClusterSnapshot, name: string | undefined): 
   throw new UsageError(`no Node "${name}"; ${hint}`);
 };
 
-export const findPort = (service: Service, port: string): string => {
+export const findPort = (service: Service, port: string | undefined): string | undefined => {
+  if (port === undefined) return undefined;
   const ports = service.spec?.ports ?? [];
   const found = ports.find(({ name = '' }) => name === port) ?? ports.find((own) => String(own.port) === port);
   if (found !== undefined) return found.name ?? '';

@@ -51,13 +51,9 @@ export const route = topologyCommand({
   async run(io, flags) {
     const { snapshot, service, slices } = await loadService(flags, flags.service, [...OBJECTS, 'routers'], io);
     const nodes = findNodes(snapshot, flags.node);
-    const report = routesReport(routersOf(snapshot, statedBy(flags)), {
-      service,
-      nodes,
-      slices,
-      ...(flags.port === undefined ? {} : { port: findPort(service, flags.port) }),
-      ...defined({ family: flags.addressType }),
-    });
+    const port = findPort(service, flags.port);
+    const asked = { service, nodes, slices, ...defined({ port, family: flags.addressType }) };
+    const report = routesReport(routersOf(snapshot, statedBy(flags)), asked);
     if (nodes.length === 0) io.err.write('warning: there are no Nodes, so there are no routes\n');
     const columns = (wide: boolean) => COLUMNS.filter(([title]) => wide || !ONLY_WIDE.has(title));
     await print(io, flags.output, report, ({ wide }) => tableOf(columns(wide), report.routes));

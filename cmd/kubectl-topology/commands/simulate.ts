@@ -77,7 +77,7 @@ export const simulate = topologyCommand({
     const { service, ...read } = await loadService(flags, name, needs, io);
     const observed = asksForPlan(service) && demand === undefined && weights === undefined;
     const snapshot = await read.withMore(observed ? ['flowPolicies', 'pods'] : []);
-    const port = flags.port === undefined ? undefined : findPort(service, flags.port);
+    const port = findPort(service, flags.port);
     const options = {
       ...statedBy(flags),
       ...defined({ port, family, weights, demand, capacity, targetUtilization, maxOverload, replicas }),
