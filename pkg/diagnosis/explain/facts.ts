@@ -120,10 +120,7 @@ const idealEndpoint = (endpoint: Endpoint): Endpoint => {
   return { ...endpoint, hints: { ...hints, forZones: [{ name: isEndpointReady(endpoint) ? zone : NOWHERE }] } };
 };
 
-/**
- * Slices as they should be: what would be stored now where that is complete, else each ready endpoint for its own zone. So
- * causes behind a missing hint show at once, and not only after it is fixed.
- */
+/** Slices as they should be: what would be stored now where that is complete, else each ready endpoint for its own zone. So causes behind a missing hint show at once, and not only after it is fixed. */
 const idealSlices = (slices: readonly EndpointSlice[], expected: readonly FinalHints[]): readonly EndpointSlice[] => {
   const isComplete = ({ endpoints }: EndpointSlice): boolean =>
     (endpoints ?? []).every((endpoint) => endpoint.conditions?.ready === false || isHinted(endpoint));
@@ -188,10 +185,7 @@ const isPublishedOnly = ({ conditions }: Endpoint): boolean =>
 export const conditionIn = ({ conditions }: FlowLoopSummary, type: FlowPolicyCondition['type']) =>
   conditions.find((condition) => condition.type === type);
 
-/**
- * What the FlowPolicy says. `inForce`: the slices carry its plan, and what crosses zones does so on purpose; `spreadOnPurpose`: the plan is
- * to write no hints, by what is known of the load.
- */
+/** What the FlowPolicy says. `inForce`: the slices carry its plan, and what crosses zones does so on purpose; `spreadOnPurpose`: the plan is to write no hints, by what is known of the load. */
 const loopReport = (loop: FlowLoopSummary) => {
   // In safe mode there are no hints because nothing is known, not because the load asks for it.
   const isSafeMode = conditionIn(loop, 'Observed')?.reason === 'MetricsLost';

@@ -164,10 +164,7 @@ const usedOf = (service: Service, { node, router }: Clients, endpoints: readonly
   return routeFor({ node, service, slices: [], ...routing, merge: () => endpoints }, proxy ?? own);
 };
 
-/**
- * A sentence about a data plane that would leave clients of the Service without endpoints although one is ready; undefined: there is
- * none. One that is not recognised is taken for one that does not.
- */
+/** A sentence about a data plane that would leave clients of the Service without endpoints although one is ready; undefined: there is none. One that is not recognised is taken for one that does not. */
 export const droppedBy = (service: Service, clients: readonly Clients[]): string | undefined => {
   for (const each of clients) {
     const { node, router } = each;

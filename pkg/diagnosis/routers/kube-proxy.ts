@@ -70,10 +70,7 @@ const valuesOf = ({ places }: Setting, { node, agents, objects }: Scope): Eviden
     );
   });
 
-/**
- * Without a value no object says it, and nothing documents what that means; `missing`: it is taken to be its default because the object that
- * would say otherwise is not there.
- */
+/** Without a value no object says it, and nothing documents what that means; `missing`: it is taken to be its default because the object that would say otherwise is not there. */
 export const settingValue = (setting: Setting, scope: Scope) => {
   const [first] = valuesOf(setting, scope);
   if (first !== undefined) return { value: first.value, evidence: [first] };
@@ -93,10 +90,7 @@ export const settingValue = (setting: Setting, scope: Scope) => {
   return { value, evidence: [{ object: objectTitle(silent), field: home.key, value: '(not set)' }] };
 };
 
-/**
- * Whether Pods with this label show no more than the DaemonSets that make them. So it is where there are such DaemonSets, and each
- * has a Pod of its present template on every Node that it selects: fewer Pods mean that a taint keeps them away somewhere.
- */
+/** Whether Pods with this label show no more than the DaemonSets that make them. So it is where there are such DaemonSets, and each has a Pod of its present template on every Node that it selects: fewer Pods mean that a taint keeps them away somewhere. */
 export const settledBy = (objects: readonly RouterObject[], nodes: readonly Node[]) => {
   const sets = objects.filter(({ kind }) => kind === 'DaemonSet');
   const isSettled = (set: RouterObject): boolean =>
@@ -235,10 +229,7 @@ const seenOf = (agent: RouterObject, context: AnswerContext) => {
   return { ...config, own: imageVersion(value), evidence: [shown, ...evidence] };
 };
 
-/**
- * Without an override kube-proxy takes its hostname, which the kubelet writes as a label, for the name of its Node (kubernetes#71851,
- * kubeadm#857); with one in the file that all read, all take themselves for one Node (kubespray#3610). A variable is its own Node's name.
- */
+/** Without an override kube-proxy takes its hostname, which the kubelet writes as a label, for the name of its Node (kubernetes#71851, kubeadm#857); with one in the file that all read, all take themselves for one Node (kubespray#3610). A variable is its own Node's name. */
 export const selfOf = (node: Node, agent: RouterObject, context: AnswerContext): NodeRouting['self'] => {
   const { hostname: override, unseen } = seenOf(agent, context);
   const host = node.metadata?.labels?.['kubernetes.io/hostname'] ?? '';

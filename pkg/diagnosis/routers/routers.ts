@@ -87,13 +87,7 @@ type Judged = ReturnType<typeof judge>;
 
 const missingText = ({ found }: Judged): string[] => found.flatMap(({ missing }) => missing ?? []);
 
-const planeAnswer = (
-  plane: DataPlane<PlaneName>,
-  scope: Scope,
-  routes: Judged,
-  doubts: readonly string[],
-  context: Context,
-): RouterAnswer => {
+const planeAnswer = (plane: DataPlane<PlaneName>, scope: Scope, routes: Judged, doubts: string[], context: Context) => {
   const { title, versions, source, note } = plane;
   const { node, agents } = scope;
   const stated = plane.cilium === true ? context.stated.cilium : undefined;
@@ -143,11 +137,9 @@ const planeAnswer = (
   return routerAnswer(node, draft, context);
 };
 
-const unknownAnswer = (
-  node: Node,
-  { title, why, source, evidence }: { title: string; why: string; source: string; evidence: readonly Evidence[] },
-  context: Context,
-): RouterAnswer => {
+type Sign = Readonly<Record<'title' | 'why' | 'source', string>> & { readonly evidence: readonly Evidence[] };
+
+const unknownAnswer = (node: Node, { title, why, source, evidence }: Sign, context: Context): RouterAnswer => {
   const proxy = { kind: 'unknown', name: why } as const;
   const behaviour = { ...UNKNOWN, source };
   return routerAnswer(node, { router: 'unknown', title, doubts: [why], evidence, behaviour, proxy }, context);
