@@ -140,7 +140,8 @@ const scopedText = (report: Explanation, alone: string): string => {
 /** What crosses is of connections through the cluster IP: who goes around it is named here as well, first where no other client is seen. */
 const missedText = (report: Explanation, verdict: string): string => {
   const { effective, scope } = report;
-  const others = [...(effective.inZoneShare === null ? [] : aroundTexts(report)), entersText(report)];
+  const around = effective.inZoneShare === null ? [] : aroundTexts(report);
+  const others = scope.foreign ? [entersText(report), ...around] : [...around, entersText(report)];
   const isWhole = (phrases(others) === '' && wayOf(report) === undefined) || scope.foreign;
   const share = shareText(report, isWhole ? '' : ' through its cluster IP');
   const own = phrases([`${share}${failingText(effective)}`, ...limitTexts(report)]);

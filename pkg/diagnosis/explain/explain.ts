@@ -221,8 +221,8 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
   const isBalanced = service.spec?.type === 'LoadBalancer' && entry !== undefined;
   const foreign =
     !((wanted && !isBalanced) || isCalled || past !== undefined) &&
-    bypasses.every(({ client }) => client === 'kube-apiserver') &&
-    (ways.length > 0 || isBalanced || entry?.policy === 'Local');
+    (isBalanced || bypasses.every(({ client }) => client === 'kube-apiserver')) &&
+    (isBalanced || ways.length > 0 || entry?.policy === 'Local');
   // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
   const served = new Set(facts.endpoints.map(({ zone }) => zone));
   const isServed = [...index.workerZones].every((zone) => served.has(zone));
