@@ -1220,6 +1220,20 @@ const ROWS: readonly Row[] = [
     /→ Have Mapping shop\/beside name a KubernetesEndpointResolver as `resolver`/,
   ],
   [
+    'https://github.com/emissary-ingress/emissary/issues/3330',
+    {
+      version: '1.33.2',
+      spec: { ports: [{ name: 'grpc', port: 50_051 }] },
+      endpoints: ['a', 'b', 'c'],
+      extra: [inShop('getambassador.io/v3alpha1', 'TCPMapping', { service: 'web', resolver: 'endpoint' })],
+    },
+    'NotWanted',
+    'NotRequested',
+    /clients may keep to one endpoint/,
+    /StickyClients .*→ Limit the age of connections/,
+    /name a KubernetesEndpointResolver/,
+  ],
+  [
     'https://github.com/kubernetes/ingress-nginx/issues/5947',
     {
       version: '1.33.2',

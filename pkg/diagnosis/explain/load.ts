@@ -243,7 +243,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     return isMeant ? sticky(evidence, images.join().includes('ingress-nginx') ? OF_NGINX : OF_AGE) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;
-  const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.client === 'emissary')?.entry;
+  const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.kind === 'Mapping')?.entry;
   const direct = mapping ? OF_EMISSARY.replace('{mapping}', objectTitle(mapping)) : '';
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   const stage = isFew && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
