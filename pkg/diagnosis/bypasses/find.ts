@@ -204,15 +204,14 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   }));
 };
 
-/** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. */
-const byMeshes = (service: Service, namespace: string, index: BypassIndex): Found[] => {
+/** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. `around`: by entries. */
+const byMeshes = (service: Service, around: readonly Found[], index: BypassIndex): Found[] => {
   const { meshes, pods, daemonSets, members, steering, podsOf } = index;
   // Sidecars and ztunnel take TCP only.
   const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
   if (isUdp || members.controls.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
-  const key = keyOfService(service);
-  const around = byEntries(service, key, index);
+  const { namespace } = serviceRefOf(service);
   // A gateway that chooses Pods leaves its sidecar nothing to choose (istio/istio#36386).
   const gateways = index.watchers.receivers.filter(({ routed }) => routed && around.length > 0);
   const inside = new Set(podsOf(service));
@@ -224,7 +223,8 @@ const byMeshes = (service: Service, namespace: string, index: BypassIndex): Foun
     );
   const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
   const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);
-  const ways = (index.byService.get(key) ?? []).filter(({ entry }) => !SENDS_NOTHING.test(entry.kind));
+  const entries = index.byService.get(keyOfService(service)) ?? [];
+  const ways = entries.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind));
   const areInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && clients.length > 0;
   const areKnown = areInside && ways.length === around.length;
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
@@ -273,13 +273,14 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
   // GKE has redirects of its own.
   const isCilium = index.images.some((image) => /^(?!gke).*\bcilium[:@]/.test(image));
   const cache = isCilium ? 'node-local-dns/cilium' : 'node-local-dns';
+  const around = byEntries(service, key, index);
   const found: Found[] = [
-    ...byEntries(service, key, index),
+    ...around,
     ...byMarks(service, `Service ${key}`, index.steering),
     ...(isDns ? [...byDaemonSet('node-local-dns', cache, index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
-    ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, namespace, index)),
+    ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, around, index)),
     ...byWaypoint(service, index),
     ...ofShoot(service, index),
     ...byAddresses(service, index.members),
