@@ -831,6 +831,21 @@ const ROWS: readonly Row[] = [
     /its probe asks `\/` of the node port: .*azure-load-balancer-health-probe-request-path` names a path/,
   ],
   [
+    'https://github.com/kubernetes-sigs/karpenter/issues/1203',
+    {
+      spec: { ...UNASKED, type: 'NodePort' },
+      endpoints: ['b', 'c'],
+      extra: [
+        ingress('alb', { 'alb.ingress.kubernetes.io/target-node-labels': 'Environment=staging' }),
+        nodeWith('node-0', 'a', { Environment: 'staging' }),
+      ],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of Ingress shop\/web picks/,
+    /\(no Node of b and c may take it, by labels and what selects them\), and from there goes to Pods of any zone/,
+  ],
+  [
     'https://github.com/oracle/oci-cloud-controller-manager/issues/145',
     {
       annotations: { 'oci.oraclecloud.com/node-label-selector': 'pool=gate' },

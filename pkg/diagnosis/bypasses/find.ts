@@ -7,7 +7,7 @@ import { computeTypeOf } from '../routers/nodes.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
-import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts } from './kinds.ts';
+import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
@@ -153,7 +153,8 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     const zonal = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
     const remedy = client.startsWith('aws-') ? ofInstances(zonal) : zonal;
     const enters = `through any Node that the load balancer of ${objectTitle(entry)} picks`;
-    const own = ofNodePorts(client, index.steering) ?? { nodes: entry.nodes ?? [] };
+    const labels = entry.annotations['alb.ingress.kubernetes.io/target-node-labels'] ?? '';
+    const own = ofNodePorts(client, index.steering) ?? { nodes: entry.nodes ?? withLabels(labels) };
     return [{ enters, remedy, sets: '' as const, ...own }];
   });
 

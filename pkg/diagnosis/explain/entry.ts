@@ -273,7 +273,9 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     const on = `${to}.${unreadOf(facts, entry)}`;
     const later = wanted || entry.announced === 'one' ? '' : ASKS;
     const narrow = wanted && entry.announced === 'one' ? NARROW : '';
-    return say(`${outside} enters ${entry.enters}, and from there ${on}`, `${narrow}${entry.remedy}${later}`);
+    const away = clientZones.filter((own) => !entry.takers.some((node) => zoneOfNode(node) === own));
+    const kept = away.length > 0 ? ` (no Node of ${listed(away)} may take it, by labels and what selects them)` : '';
+    return say(`${outside} enters ${entry.enters}${kept}, and from there ${on}`, `${narrow}${entry.remedy}${later}`);
   }
   if (entry.remedy === NODE_PORT.remedy) return [];
   const uneven = unevenEntry(facts, entry);
