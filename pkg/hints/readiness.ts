@@ -5,6 +5,7 @@
 // client is in does neither; kube-proxy looks at no hints of endpoints that are not ready (pkg/proxy/topology.go).
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE, isNowhere } from '../apis/names.ts';
+import { defined } from '../apis/values.ts';
 
 const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
@@ -48,15 +49,10 @@ export const whenReady = (name: string): string => (name.startsWith(NOT_READY) ?
 
 const waiting = (name: string): string => `${NOT_READY}${name}`;
 
-const named = (names: readonly string[]) => names.map((name) => ({ name }));
+const named = (names: readonly string[]) => (names.length === 0 ? undefined : names.map((name) => ({ name })));
 
 export const hintsFor = (zones: readonly string[], nodes: readonly string[]): EndpointHints | undefined =>
-  zones.length === 0 && nodes.length === 0
-    ? undefined
-    : {
-        ...(zones.length === 0 ? {} : { forZones: named(zones) }),
-        ...(nodes.length === 0 ? {} : { forNodes: named(nodes) }),
-      };
+  zones.length + nodes.length === 0 ? undefined : defined({ forZones: named(zones), forNodes: named(nodes) });
 
 /** Zones whose names become too long are given up for the endpoint's own; Nodes altogether. Undefined: nothing is left. */
 export const waitingHints = (

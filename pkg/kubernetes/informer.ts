@@ -121,7 +121,7 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
     [doubted, version, relist, silent] = [false, listed, undefined, 0];
     prove();
     synced.abort();
-    logger.debug('listed', { reason, objects: store.size });
+    logger.debug('listed', { reason, objects: store.size() });
     return undefined;
   };
 

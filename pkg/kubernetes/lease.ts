@@ -2,6 +2,7 @@
 import type { Lease } from '../apis/core.ts';
 import type { ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
+import { defined } from '../apis/values.ts';
 import { LEASES } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ifFound, isAlreadyExists, isConflict, isNotFound } from './errors.ts';
@@ -29,14 +30,9 @@ const durationSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000
 
 const marked = (metadata: ObjectMeta, marks: HolderMarks | undefined): ObjectMeta => {
   if (marks === undefined) return metadata;
-  const { [ANNOTATION_INSTALLATION]: _before, ...annotations } = metadata.annotations ?? {};
-  const { ownerReferences: _others, ...rest } = metadata;
   const { installation, owner } = marks;
-  return {
-    ...rest,
-    annotations: { ...annotations, ...(installation === undefined ? {} : { [ANNOTATION_INSTALLATION]: installation }) },
-    ...(owner === undefined ? {} : { ownerReferences: [owner] }),
-  };
+  const annotations = defined({ ...metadata.annotations, [ANNOTATION_INSTALLATION]: installation });
+  return defined({ ...metadata, annotations, ownerReferences: owner && [owner] });
 };
 
 /** The Lease that takes or renews leadership, from what the server holds (absent: to create). */
@@ -277,7 +273,7 @@ export const createLeaseWatch = (options: {
       const running = informer.run(signal);
       try {
         await informer.waitForSync(signal);
-        if (informer.store.size === 0) observe(() => liveness.gone());
+        if (informer.store.size() === 0) observe(() => liveness.gone());
       } catch {
         // Aborted before the first list: nothing was learned, and no caller waits.
       }

@@ -105,9 +105,7 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
       if (index === undefined) throw new TypeError(`no index "${name}"; there are: ${[...indexes.keys()].join(', ')}`);
       return [...(index.get(value)?.values() ?? [])];
     },
-    get size(): number {
-      return objects.size;
-    },
+    size: () => objects.size,
     /** One list in the making: objects not seen by its end are gone from the server. */
     beginList() {
       const known = [...objects.keys()];
@@ -171,8 +169,6 @@ export const createRecentWrites = <T extends KubernetesObject>() => {
       return cached;
     },
     forget: (key: string): void => void writes.delete(key),
-    get size(): number {
-      return writes.size;
-    },
+    size: () => writes.size,
   };
 };

@@ -112,9 +112,7 @@ export const createWorkQueue = ({ clock, hooks = {} }: { clock: Clock; hooks?: W
       for (const waiter of waiters) waiter(undefined);
       waiters.clear();
     },
-    get length(): number {
-      return ready.size;
-    },
+    length: () => ready.size,
   };
 };
 

@@ -185,16 +185,9 @@ const apiFailure = (error: unknown): LoadError => {
 };
 
 const requirementText = ({ key, operator, values = [] }: LabelSelectorRequirement): string => {
-  switch (operator) {
-    case 'In':
-      return `${key} in (${[...values].sort().join(',')})`;
-    case 'NotIn':
-      return `${key} notin (${[...values].sort().join(',')})`;
-    case 'Exists':
-      return key;
-    case 'DoesNotExist':
-      return `!${key}`;
-  }
+  if (operator === 'Exists') return key;
+  if (operator === 'DoesNotExist') return `!${key}`;
+  return `${key} ${operator.toLowerCase()} (${[...values].sort().join(',')})`;
 };
 
 /** `a=b,c in (d,e)`, in an order that depends on the content alone; undefined where the selector selects everything. */

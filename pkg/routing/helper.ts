@@ -143,10 +143,7 @@ const resetMap = (
   return Object.fromEntries([...foreign, ...Object.entries(wanted)]);
 };
 
-interface Maps {
-  labels?: StringMap;
-  annotations?: StringMap;
-}
+type Maps = Pick<ClientServiceSettings, 'labels' | 'annotations'>;
 
 const resetMaps = <M extends Maps>(maps: M, settings: RoutingSettings): M => {
   const { labels: oldLabels, annotations: oldAnnotations, ...rest } = maps;

@@ -74,9 +74,7 @@ export const guardConnections = (server: Server | SecureServer, max: number, log
     response.once('close', () => (connection.lastUse = uses += 1));
   });
   return {
-    get size(): number {
-      return open.size;
-    },
+    size: () => open.size,
     destroy: (): void => open.forEach(({ socket }) => socket.destroy()),
   };
 };

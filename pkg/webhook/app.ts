@@ -101,9 +101,7 @@ export const startAdmissionServer = async (options: {
   let closed: Promise<void> | undefined;
   return {
     port: actualPort,
-    get connections(): number {
-      return connections.size;
-    },
+    connections: connections.size,
     /** Stops listening and ends idle connections; cuts the rest after `graceMs`. Resolves when all are gone. */
     close(graceMs: number): Promise<void> {
       closed ??= new Promise((resolve) => {

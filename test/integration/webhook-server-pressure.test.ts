@@ -83,7 +83,7 @@ describe('the admission server under pressure and change', () => {
     expect((await call({ port: server.port, ca, body: good, agent })).status).to.equal(200);
     const later = await Promise.all([silent(), silent()]);
     await Promise.all(first);
-    expect(server.connections).to.equal(3);
+    expect(server.connections()).to.equal(3);
     const { status, headers } = await call({ port: server.port, ca, body: good, agent });
     expect([status, headers['connection']]).to.deep.equal([200, 'keep-alive']);
     expect(Object.keys(agent.freeSockets), 'one connection, used again').to.have.length(1);
@@ -170,12 +170,12 @@ describe('the admission server under pressure and change', () => {
     socket.on('error', () => undefined);
     await once(socket, 'connect');
     await eventually(
-      () => server.connections === 1,
+      () => server.connections() === 1,
       () => 'not accepted',
     );
     await eventually(
-      () => server.connections === 0,
-      () => `${server.connections} connections`,
+      () => server.connections() === 0,
+      () => `${server.connections()} connections`,
     );
     socket.destroy();
   });
@@ -236,8 +236,8 @@ describe('the admission server under pressure and change', () => {
     await Promise.all([closing, closeOf(socket)]);
     expect(text).to.match(/^HTTP\/1\.1 200 /);
     await eventually(
-      () => server.connections === 0,
-      () => `${server.connections} connections`,
+      () => server.connections() === 0,
+      () => `${server.connections()} connections`,
     );
     idle.destroy();
   });
@@ -253,8 +253,8 @@ describe('the admission server under pressure and change', () => {
     await server.close(1);
     await closed;
     await eventually(
-      () => server.connections === 0,
-      () => `${server.connections} connections`,
+      () => server.connections() === 0,
+      () => `${server.connections()} connections`,
     );
   });
 });

@@ -176,7 +176,7 @@ describe('informer, after failures', () => {
       await start();
       expect(bed.informer.hasSynced).to.equal(false);
       expect(bed.failures[0]).to.be.instanceOf(ConnectionError).and.include({ reason: 'InvalidResponse' });
-      expect(bed.informer.store.size).to.equal(0);
+      expect(bed.informer.store.size()).to.equal(0);
     });
 
     it('are tried again, and nothing is synced until one is complete', async () => {

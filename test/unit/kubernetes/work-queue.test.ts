@@ -10,7 +10,7 @@ import { upTo } from '../../support/depth.ts';
 /** All keys that are ready, in order, given back at once. */
 const drain = async (queue: WorkQueue): Promise<string[]> => {
   const keys: string[] = [];
-  while (queue.length > 0) {
+  while (queue.length() > 0) {
     const key = await queue.get();
     if (key === undefined) break;
     keys.push(key);
@@ -34,7 +34,7 @@ describe('createWorkQueue', () => {
       for (let failure = 0; failure < 4; failure += 1) {
         const startedAt = clock.monotonic();
         queue.addRateLimited('a');
-        while (queue.length === 0) await clock.advance(1);
+        while (queue.length() === 0) await clock.advance(1);
         waits.push(clock.monotonic() - startedAt);
         await drain(queue);
       }
@@ -42,17 +42,17 @@ describe('createWorkQueue', () => {
       queue.forget('a');
       queue.addRateLimited('a');
       await clock.advance(5);
-      expect(queue.length).to.equal(1);
+      expect(queue.length()).to.equal(1);
     });
 
     it('lets the burst through and then ten keys a second', async () => {
       for (let index = 0; index < 130; index += 1) queue.addRateLimited(`key-${index}`);
       await clock.advance(5);
-      expect(queue.length).to.equal(100);
+      expect(queue.length()).to.equal(100);
       await clock.advance(995);
-      expect(queue.length).to.equal(110);
+      expect(queue.length()).to.equal(110);
       await clock.advance(2_000);
-      expect(queue.length).to.equal(130);
+      expect(queue.length()).to.equal(130);
     });
 
     it('waits a quarter of an hour at most, whatever the number of failures', async () => {
@@ -63,7 +63,7 @@ describe('createWorkQueue', () => {
       }
       queue.addRateLimited('a');
       await clock.advance(1_000_000);
-      expect(queue.length).to.equal(1);
+      expect(queue.length()).to.equal(1);
     });
   });
 
@@ -74,7 +74,7 @@ describe('createWorkQueue', () => {
       queue.shutDown();
       expect(clock.pending).to.equal(0);
       await clock.advance(1_000);
-      expect(queue.length).to.equal(0);
+      expect(queue.length()).to.equal(0);
     });
   });
 
@@ -232,7 +232,7 @@ describe('work queue under random schedules', () => {
         }
         // Everything becomes due, and workers take and finish until nothing is left.
         await world.clock.advance(2_000_000);
-        for (let round = 0; round < 50 && (world.queue.length > 0 || world.held.length > 0); round += 1) {
+        for (let round = 0; round < 50 && (world.queue.length() > 0 || world.held.length > 0); round += 1) {
           while (world.held.length > 0) world.finish(0);
           world.take();
           await world.clock.settle();
@@ -240,7 +240,7 @@ describe('work queue under random schedules', () => {
         expect(world.violations).to.deep.equal([]);
         expect([...world.debts.keys()], 'added, but never processed afterwards').to.deep.equal([]);
         expect(world.turns > 0, 'turns').to.equal(added.size > 0);
-        expect(world.queue.length, 'ready keys').to.equal(0);
+        expect(world.queue.length(), 'ready keys').to.equal(0);
         expect(world.clock.pending, 'timers').to.equal(0);
         world.queue.shutDown();
         await world.clock.settle();
