@@ -85,11 +85,8 @@ export const limitLog = (options: {
   /** How many lines were left out before this one; undefined where it is left out itself. */
   const admit = (fields: LogFields): number | undefined => {
     const key = about(fields);
-    let entry = known.get(key);
-    if (entry === undefined) {
-      entry = { bucket: createTokenBucket({ clock, ratePerSecond, burst }), leftOut: 0 };
-      known.set(key, entry);
-    }
+    const entry = known.get(key) ?? { bucket: createTokenBucket({ clock, ratePerSecond, burst }), leftOut: 0 };
+    known.set(key, entry);
     if (!entry.bucket.tryTake()) {
       entry.leftOut += 1;
       return undefined;

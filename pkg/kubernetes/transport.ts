@@ -59,10 +59,7 @@ const resetOnClose = (stream: ClientHttp2Stream): void => {
 const guardStream = (message: unknown): void => {
   if (!isStreamMessage(message)) return;
   const { stream } = message;
-  if (stream.sentHeaders !== undefined) {
-    resetOnClose(stream);
-    return;
-  }
+  if (stream.sentHeaders !== undefined) return resetOnClose(stream);
   // This one was not requested: the answer to a request that was given up came before its reset was out, and Node takes it for a
   // stream that the server opened. The reset ends it; a connection that breaks first would be an 'error' event without listener.
   stream.on('error', () => undefined);

@@ -91,8 +91,9 @@ export const entries = <T>(table: Pick<Table<T>, 'onChange'>, keysOf: (key: stri
 
 /** Whether two cached states differ in anything but their version: status updates are most of all writes. */
 export const hasChanged = <T extends KubernetesObject>(object: T, previous: T | undefined): boolean => {
-  if (previous === undefined) return true;
-  const { resourceVersion: _one, generation: _two, ...meta } = object.metadata ?? {};
-  const { resourceVersion: _three, generation: _four, ...before } = previous.metadata ?? {};
-  return JSON.stringify({ ...object, metadata: meta }) !== JSON.stringify({ ...previous, metadata: before });
+  const contentOf = (of: T): string => {
+    const { resourceVersion: _version, generation: _generation, ...metadata } = of.metadata ?? {};
+    return JSON.stringify({ ...of, metadata });
+  };
+  return previous === undefined || contentOf(object) !== contentOf(previous);
 };

@@ -69,10 +69,7 @@ export const createWorkQueue = ({ clock, hooks = {} }: { clock: Clock; hooks?: W
 
   const addAfter = (key: string, delayMs: number): void => {
     if (stopped) return;
-    if (!(delayMs > 0)) {
-      add(key);
-      return;
-    }
+    if (!(delayMs > 0)) return add(key);
     const dueAt = clock.monotonic() + delayMs;
     const earlier = delayed.get(key);
     if (earlier !== undefined) {

@@ -8,10 +8,7 @@ export const createGate = (width: number) => {
 
   const enter = async (signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
-    if (running < width) {
-      running += 1;
-      return;
-    }
+    if (running < width) return void (running += 1);
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.add(resolve);
     try {
@@ -26,10 +23,7 @@ export const createGate = (width: number) => {
 
   const leave = (): void => {
     const [next] = waiting;
-    if (next === undefined) {
-      running -= 1;
-      return;
-    }
+    if (next === undefined) return void (running -= 1);
     waiting.delete(next);
     next();
   };

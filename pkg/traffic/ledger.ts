@@ -191,10 +191,7 @@ export const createLedger = (
     if (flow === undefined) return;
     entry.pending = undefined;
     const routing = routeOf(flow, own, directory);
-    if (routing.kind === 'skipped') {
-      losses.ambiguous += routing.reason === 'ambiguous' ? 1 : 0;
-      return;
-    }
+    if (routing.kind === 'skipped') return void (losses.ambiguous += routing.reason === 'ambiguous' ? 1 : 0);
     const { route } = routing;
     if (isOfService(route) && flow.original.destination !== flow.reply.source) seesServices = true;
     entry.series = series.at(route);

@@ -12,9 +12,7 @@ const INDEX_SERVICE = 'service';
 const projectEndpoint = ({ addresses, conditions, zone, targetRef, hints }: Endpoint): Endpoint => ({
   addresses: addresses.slice(0, 1),
   ...(conditions?.ready === undefined || conditions.ready === null ? {} : { conditions: { ready: conditions.ready } }),
-  ...defined({ zone }),
-  ...(targetRef?.name === undefined ? {} : { targetRef: { name: targetRef.name } }),
-  ...defined({ hints }),
+  ...defined({ zone, targetRef: targetRef && defined({ name: targetRef.name }), hints }),
 });
 
 const projectMeta = ({ name, namespace, resourceVersion, labels, annotations }: ObjectMeta): ObjectMeta => {
