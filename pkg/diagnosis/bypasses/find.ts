@@ -153,9 +153,8 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
     const zonal = `Zones count only by what the load balancer is set to: ${ifKept(client, entry.annotations).decides ?? setting}.`;
     const remedy = client.startsWith('aws-') ? ofInstances(zonal) : zonal;
     const enters = `through any Node that the load balancer of ${objectTitle(entry)} picks`;
-    const labels = entry.annotations['alb.ingress.kubernetes.io/target-node-labels'] ?? '';
-    const own = ofNodePorts(client, index.steering) ?? { nodes: entry.nodes ?? withLabels(labels) };
-    return [{ enters, remedy, sets: '' as const, ...own }];
+    const nodes = entry.nodes ?? withLabels(entry.annotations['alb.ingress.kubernetes.io/target-node-labels'] ?? '');
+    return [{ enters, remedy, sets: '' as const, nodes, ...ofNodePorts(client, index.steering) }];
   });
 
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean => {
