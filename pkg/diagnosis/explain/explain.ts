@@ -23,9 +23,7 @@ import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, failingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
 import { edgeRequest, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
-/**
- * `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong.
- */
+/** `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong. */
 export type Verdict = 'Effective' | 'Assumed' | 'Unknown' | 'NotWanted' | 'Ineffective';
 
 const givenReport = ({ families }: Facts) =>
@@ -56,6 +54,7 @@ const whyNoShare = ({ service, nodes, routes, endpoints, noZones, bypasses }: Fa
   if (routes.every((route) => isFailing({ endpoints }, route))) return 'every connection fails';
   if (noZones.length > 0)
     return `Nodes of zone ${listed(noZones.map((zone) => `"${zone}"`))} may be in any zone of the region`;
+  if (bypasses.some(({ fails }) => fails)) return 'Nodes without a Pod for its local redirect reach none';
   if (bypasses.some(isAbroad)) return 'endpoints of other clusters get a share, and are not among these objects';
   return 'no proxy of the cluster routes it';
 };
@@ -83,10 +82,7 @@ const effectiveReport = (facts: Facts) => {
     /** Zones whose connections fail, although an endpoint is ready: all of them, or those of some Nodes, ports or endpoints. */
     failing,
     failingInPart: clientZones.filter((zone) => !failing.includes(zone) && of(zone).some(isLosing)),
-    /**
-     * Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes of each
-     * zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known.
-     */
+    /** Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes of each zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known. */
     inZoneShare,
     /** Zones none of whose Nodes is ready. */
     downZones: facts.index.downZones,
@@ -268,6 +264,7 @@ export const diagnose = (
     // Under an evacuation every Service has hints, also one that asks for none.
     if (!wanted.wanted && evacuatedZones(facts).length > 0) return 'NotWanted';
     if (effective.effective && facts.bypasses.some(isAbroad)) return 'Unknown';
+    if (wanted.wanted && facts.bypasses.some(({ fails }) => fails)) return 'Ineffective';
     if (effective.effective) return certainty === 'seen' ? 'Effective' : 'Assumed';
     if (!wanted.wanted) return 'NotWanted';
     // Hints may be right or wrong: whom they would serve is not known.

@@ -308,7 +308,8 @@ export const isAbroad = ({ adds }: Facts['bypasses'][number]): boolean => adds !
 export const meanInZoneShare = ({ traffics, noZones, routes, bypasses }: Facts): number | null => {
   const arriving = traffics.filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
   const placed = routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
-  if (arriving.length === 0 || noZones.length > 0 || !placed || bypasses.some(isAbroad)) return null;
+  if (arriving.length === 0 || noZones.length > 0 || !placed || bypasses.some((own) => isAbroad(own) || own.fails))
+    return null;
   return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
 };
 
