@@ -410,7 +410,13 @@ const CASES: readonly Case[] = [
   ],
   [
     'a sidecar left out of addresses',
-    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/excludeOutboundIPRanges', '10.0.0.0/24, 10.96.0.0/12'))],
+    [
+      pod(
+        'istio-proxy',
+        false,
+        leaving('traffic.sidecar.istio.io/excludeOutboundIPRanges', '10.0.0.0/24, 10.96.0.0/12'),
+      ),
+    ],
     [],
     web({ spec: { clusterIP: '10.100.0.7' } }),
   ],
