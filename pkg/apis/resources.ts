@@ -19,7 +19,7 @@ const pluralOf = (kind: string): string =>
   `${kind
     .toLowerCase()
     .replace(/(?<![aeiou])y$/, 'ie')
-    .replace(/defaults$/, 'default')
+    .replace(/(defaults|params)$/, (word) => word.slice(0, -1))
     .replace(/s$/, 'se')}s`;
 
 export const resource = (
