@@ -94,7 +94,6 @@ const statusOf = (
   };
 };
 
-/** Nothing is done for a reason. */
 export const refusedStatus = (
   evacuation: ZoneEvacuation,
   { reason, message, waiting }: { readonly reason: string; readonly message: string; readonly waiting: boolean },

@@ -93,16 +93,9 @@ const parseZones = (value: string | undefined): readonly string[] =>
 export const classifyNamespace = ({ metadata = {} }: Namespace): NamespaceClass => {
   const { name, labels = {}, annotations = {} } = metadata;
   const zones = parseZones(annotations[ANNOTATION_ZONES]);
-  switch (labels[LABEL_GARDENER_ROLE]) {
-    case 'shoot':
-      if (name === 'kube-system') return { kind: 'selfHosted' };
-      return { kind: 'shoot', zones, failureToleranceType: annotations[ANNOTATION_FAILURE_TOLERANCE] };
-    case 'garden':
-      return { kind: 'garden', zones };
-    case 'extension':
-      return { kind: 'extension', zones };
-    case undefined:
-    default:
-      return { kind: 'other' };
-  }
+  const role = labels[LABEL_GARDENER_ROLE];
+  if (role === 'garden' || role === 'extension') return { kind: role, zones };
+  if (role !== 'shoot') return { kind: 'other' };
+  if (name === 'kube-system') return { kind: 'selfHosted' };
+  return { kind: 'shoot', zones, failureToleranceType: annotations[ANNOTATION_FAILURE_TOLERANCE] };
 };

@@ -96,23 +96,17 @@ export const parseEvent = <T extends KubernetesObject>(line: string, request: Re
   const { type, object } = parseLine<T>(line, request);
   if (type === 'ERROR') throw inStreamError(object, request);
   if (typeof object !== 'object' || object === null) throw invalid(request, 'the watch sent an event without object');
-  switch (type) {
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-      if (!isText(object.metadata?.name)) throw invalid(request, `an event of type ${type} has no object name`);
-      // Without it the watch could not be continued from here: everything until the next one would be missed.
-      if (!isText(object.metadata?.resourceVersion))
-        throw invalid(request, `an event of type ${type} has no resourceVersion`);
-      return { type, object };
-    case 'BOOKMARK': {
-      const resourceVersion: unknown = object.metadata?.resourceVersion;
-      if (!isText(resourceVersion)) throw invalid(request, 'a BOOKMARK event has no resourceVersion');
-      return { type, resourceVersion };
-    }
-    default:
-      throw invalid(request, 'the watch sent an event of unknown type');
+  const { name, resourceVersion }: { name?: unknown; resourceVersion?: unknown } = object.metadata ?? {};
+  if (type === 'BOOKMARK') {
+    if (!isText(resourceVersion)) throw invalid(request, 'a BOOKMARK event has no resourceVersion');
+    return { type, resourceVersion };
   }
+  if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED')
+    throw invalid(request, 'the watch sent an event of unknown type');
+  if (!isText(name)) throw invalid(request, `an event of type ${type} has no object name`);
+  // Without it the watch could not be continued from here: everything until the next one would be missed.
+  if (!isText(resourceVersion)) throw invalid(request, `an event of type ${type} has no resourceVersion`);
+  return { type, object };
 };
 
 /**

@@ -10,14 +10,9 @@ import { type RegistrationOptions, type WebhookEntry, notExcluded, notIn, ruleFo
 import type { AdmissionDecision, AdmissionHandler, AdmissionInputs } from './review.ts';
 
 export const answerOf = (decision: HintsDecision): AdmissionDecision => {
-  switch (decision.kind) {
-    case 'unchanged':
-      return decision;
-    case 'patch':
-      return { kind: 'patch', patch: patchText(decision.operations), operations: decision.operations.length };
-    case 'invalid':
-      return { kind: 'unserved', reason: 'HostileFields', message: decision.message };
-  }
+  if (decision.kind === 'unchanged') return decision;
+  if (decision.kind === 'invalid') return { kind: 'unserved', reason: 'HostileFields', message: decision.message };
+  return { kind: 'patch', patch: patchText(decision.operations), operations: decision.operations.length };
 };
 
 export const createEndpointSliceHintsHandler =

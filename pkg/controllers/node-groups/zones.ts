@@ -58,7 +58,6 @@ export const checkVolumes = async (
 interface Reported {
   /** Empty for a Node that is in no group any more. */
   readonly group: string;
-  /** Reason of the decision. */
   readonly state: string;
 }
 

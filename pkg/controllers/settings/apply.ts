@@ -106,9 +106,7 @@ const isRefusedEtcd = ({ kind, want }: ObjectDecision): boolean => kind === 'Etc
 
 export interface LabelWish {
   readonly keep: SettingsReconcilerConfiguration['keep'];
-  /** An owner there keeps rewriting what we set. */
   readonly fighting: boolean;
-  /** The namespace has our label already. */
   readonly labelled: boolean;
 }
 

@@ -102,7 +102,6 @@ interface PodLoad extends Windowed {
   readonly pod: string;
 }
 
-/** Load as sources give it. */
 export type Load =
   | { readonly kind: 'pods'; readonly samples: readonly PodLoad[] }
   | {
@@ -213,7 +212,6 @@ export interface Turn {
   readonly withoutCapacity: readonly string[];
 }
 
-/** A plan without load. */
 export const unmeasured = (plan: HintsInForce): Turn => ({
   plan,
   state: undefined,

@@ -147,7 +147,6 @@ const NEGLIGIBLE = 1e-9;
 const isGuess = ({ policy, observed: { saturated, jump }, figures }: DecideInput): boolean =>
   saturated || (jump !== null && figures.maxUtilization > policy.upperUtilization);
 
-/** What a plan does to a demand. */
 export const figuresUnder = (
   plan: HintsInForce,
   endpoints: readonly FlowEndpoint[],
@@ -285,7 +284,6 @@ const returnNow = (input: DecideInput): Choice => {
     : { plan: hints, reason: 'Returned', safe: false, cutShort, quick };
 };
 
-/** The hints from now on, and why. */
 export const decidePlan = (input: DecideInput): Choice => {
   const { policy, time, before, observed } = input;
   const age = time - observed.freshAt;

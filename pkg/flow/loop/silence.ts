@@ -8,7 +8,6 @@ import type { LoopPolicy, LoopState, Observation } from './types.ts';
 /** A sample that is new, of an endpoint that was there all the time. */
 export interface Counted extends LoadSample {
   readonly name: string;
-  /** Of the endpoint. */
   readonly zone: string;
   readonly sampledAt: number;
 }
