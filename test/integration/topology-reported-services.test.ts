@@ -18,6 +18,7 @@ const ZONES = {
   whenUnsatisfiable: 'DoNotSchedule',
   labelSelector: { matchLabels: { app: 'web' } },
 };
+const OF_GRPC = { version: '1.33.2', spec: { ports: [{ name: 'grpc', port: 50_051 }] }, endpoints: ['a', 'b', 'c'] };
 const HPA = {
   apiVersion: 'autoscaling/v2',
   kind: 'HorizontalPodAutoscaler',
@@ -1208,12 +1209,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/emissary-ingress/emissary/issues/326',
-    {
-      version: '1.33.2',
-      spec: { ports: [{ name: 'grpc', port: 50_051 }] },
-      endpoints: ['a', 'b', 'c'],
-      extra: [inShop('getambassador.io/v3alpha1', 'Mapping', { service: 'web' })],
-    },
+    { ...OF_GRPC, extra: [inShop('getambassador.io/v3alpha1', 'Mapping', { service: 'web' })] },
     'NotWanted',
     'NotRequested',
     /clients may keep to one endpoint/,
@@ -1222,9 +1218,7 @@ const ROWS: readonly Row[] = [
   [
     'https://github.com/emissary-ingress/emissary/issues/3330',
     {
-      version: '1.33.2',
-      spec: { ports: [{ name: 'grpc', port: 50_051 }] },
-      endpoints: ['a', 'b', 'c'],
+      ...OF_GRPC,
       extra: [inShop('getambassador.io/v3alpha1', 'TCPMapping', { service: 'web', resolver: 'endpoint' })],
     },
     'NotWanted',

@@ -1143,10 +1143,11 @@ const ROWS: readonly Row[] = [
 
 const inbound = (spec: object) => [beside('v1', 'Service', { selector: { app: 'web' }, ...spec }, { name: 'other' })];
 const RBAC = 'rbac.authorization.k8s.io';
+const ISTIO_1_20 = sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.20.0');
 const ISTIO_1_26 = sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.26.2');
 const GRPC_AGENT = { 'inject.istio.io/templates': 'grpc-agent' };
-const rule = (trafficPolicy: object) =>
-  beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy });
+const rule = (trafficPolicy: object, more: object = {}) =>
+  beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy, ...more });
 const members = (image: string) => {
   const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } };
   return { extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, template })] };
@@ -1288,7 +1289,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/istio/istio/issues/48302',
-    { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.20.0'), rule({ outlierDetection: {} })] },
+    { extra: [ISTIO_1_20, rule({ outlierDetection: {} })] },
     around('istio'),
     /by DestinationRule shop\/web: .* → where load is to be even instead/,
   ],
@@ -1297,6 +1298,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [ISTIO_1_26, rule({ loadBalancer: { zoneAwareLbSetting: { enabled: true } } })] },
     around('istio'),
     /DestinationRule shop\/web has `zoneAwareLbSetting` .* → `ISTIO_META_ENABLE_SELF_DISCOVERY`(?!.*outlierDetection)/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/41235',
+    { extra: [ISTIO_1_20, rule({ outlierDetection: {} }, { workloadSelector: { matchLabels: { app: 'web' } } })] },
+    around('istio'),
+    /DestinationRule shop\/web does not count: it leaves the client out → the client in its/,
   ],
   [
     'https://github.com/istio/istio/issues/17802',
@@ -1358,7 +1365,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('istio-gateway'),
-    /DestinationRule shop\/web is not exported to the client \(`exportTo`\): it does not count/,
+    /DestinationRule shop\/web does not count: it leaves the client out/,
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3518',

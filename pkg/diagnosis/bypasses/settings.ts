@@ -3,7 +3,7 @@ import type { Service } from '../../apis/core.ts';
 import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { askingAnnotation } from '../../upstream/wish.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
+import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
@@ -79,7 +79,7 @@ const AFTER_FIELD: typeof BY_RULE = {
     'ConfigMap istio has `localityLbSetting.distribute`, which counts for all that has no rule of its own: shares to what it names, and nothing to anything else, so that endpoints without a zone fail',
     'a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting.enabled: true` and `outlierDetection` (its own zone first), or with `enabled: false` (all alike), or other shares there',
   ],
-  hidden: ['{rule} is not exported to the client (`exportTo`): it does not count', 'its namespace in `exportTo` there'],
+  hidden: ['{rule} does not count: it leaves the client out', 'the client in its `exportTo` and `workloadSelector`'],
   elsewhere: ['{rule} is not in the namespace of client, Service or mesh: it does not count', 'move it to {namespace}'],
 };
 
@@ -116,7 +116,7 @@ export const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObj
   exportTo.split(',').some((to) => to === '*' || (to === '.' ? namespace : to) === from);
 
 /** The object that decides first: for the Service, the route or its Gateway; and what it makes of zones. */
-const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from }: Seen) => {
+const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from, clients = [] }: Seen) => {
   const { namespace, name } = serviceRefOf(service);
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
   const hosts = [`${namespace}/${name}`, `${namespace}/*`, '*/*'];
@@ -127,7 +127,8 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
   const client = from ?? entry?.namespace ?? namespace;
   const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
   const near = places.flatMap((at) => own.filter((each) => each.namespace === at));
-  const found = near.find((each) => isExported(each, client));
+  const isFor = ({ takers = {} }: EntryObject) => clients.every(({ labels }) => matchesSelector(takers, labels));
+  const found = near.find((each) => isExported(each, client) && isFor(each));
   const away = near.length > 0 ? 'hidden' : 'elsewhere';
   const locality = found === undefined && own.length > 0 ? away : found?.settings['locality'];
   const isOff = locality === 'mesh' && mesh.off === 'false';
@@ -147,9 +148,8 @@ const vainOf = ({ count, entries, image = '', clients = [], services }: Seen, lo
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
   const version = versionOf(image);
   if (!/^(?:outlier|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
-  const isServed = ({ namespace, labels: podLabels }: PodSummary): boolean =>
-    services.some((service) => selects(service, { namespace, podLabels }));
-  return clients.every(isServed) ? locality : 'unserved';
+  const isServed = clients.every((pod) => services.some((own) => selects(own, { ...pod, podLabels: pod.labels })));
+  return isServed ? locality : 'unserved';
 };
 
 /** What is set already is no remedy, and neither is what the version or edition seen does not know. */

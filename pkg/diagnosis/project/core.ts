@@ -271,7 +271,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const labelled = Object.keys(labels).filter((key) => /\/stack(?:-name)?$/.test(key));
   const isOfNodes = kind === 'TargetGroupBinding' && targetType !== 'ip';
   const { nodeSelector, workloadSelector, routingType, useClusterIP, serviceUpstream } = fieldsIn(object, 'spec');
-  const { localEndpointSelector } = fieldsIn(object, 'spec.redirectBackend');
+  const { localEndpointSelector = workloadSelector } = fieldsIn(object, 'spec.redirectBackend');
   const local = all.map((inner) => fieldsIn(inner, 'zoneAware')['preferLocal']).find(isFields);
   const picked: StringMap = Object.assign({}, ...PICKS.map((path) => stringsIn(object, path)));
   const isPicking = /^(?:InferencePool|ServiceEntry)$/.test(kind) && Object.keys(picked).length > 0;
@@ -294,7 +294,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       least: local && String(Number(local['minEndpointsThreshold'] ?? 6)),
       forced: local?.['force'] === undefined ? undefined : 'true',
       named: textIn(object, 'spec.provider.kubernetes.envoyService.name') || undefined,
-      exportTo: textsIn(object, 'spec.exportTo').join() || undefined,
+      exportTo: textsIn(object, 'spec.exportTo').join() || (!isPicking && workloadSelector ? '.' : undefined),
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
       owner: makerOf(object),
@@ -317,7 +317,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,
       pods: isPicking ? { matchLabels: picked } : undefined,
       podLabels: kind === 'WorkloadEntry' ? { ...stringsIn(object, 'spec.labels'), ...labels } : undefined,
-      /** Of a local redirect of Cilium: what takes it. */
+      /** Of a local redirect of Cilium: what takes it; of a DestinationRule: whose clients it is for (istio/istio#41235). */
       takers: isFields(localEndpointSelector) ? selectorOf(localEndpointSelector) : undefined,
     }),
   };
