@@ -3,7 +3,7 @@ import { type Fields, defined, isFields } from '../../apis/values.ts';
 import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, type CollectionName, known, unknown } from '../snapshot.ts';
-import { ROUTER_KINDS, ROUTE_KINDS } from '../bypasses/kinds.ts';
+import { ROUTER_KINDS, ROUTE_KINDS, steersClient } from '../bypasses/kinds.ts';
 import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
 import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { namesInConfig } from './names.ts';
@@ -25,6 +25,9 @@ interface Kind {
 /** A workload or DaemonSet, which names what ConfigMaps name that it reads. */
 type Reading = Partial<Pick<Workload, 'namespace' | 'calls' | 'registry' | 'configMaps'>>;
 
+const spaceOf = (object: Fields, metadata: Metadata) =>
+  Object.keys(metadata.labels ?? {}).some(steersClient) ? clientEntry(object, metadata) : [];
+
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 
 const createKinds = (): Readonly<Record<string, Kind>> => {
@@ -45,6 +48,7 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     ...Object.fromEntries(custom(ROUTER_KINDS, reads)),
     Node: { reads: { nodes: nodeOf }, groups: [''], scoped: true },
     Service: { reads: { services: serviceOf }, groups: [''] },
+    Namespace: { reads: { ingresses: spaceOf }, groups: [''], scoped: true },
     EndpointSlice: { reads: { slices: createSliceReader() } },
     Pod: { reads: { pods: podOf, routers: routerOf }, groups: [''] },
     Deployment: { reads: { workloads: workloadOf, routers: routerOf } },
@@ -97,8 +101,8 @@ export const createCollector = () => {
         const items = [read(object, metadata)].flat().filter((item) => item !== undefined);
         const collection = taken.get(into) ?? new Map<string, readonly unknown[]>();
         taken.set(into, collection.set(`${name}/${metadata.namespace ?? ''}/${metadata.name}`, items));
-        // Most objects of these kinds say nothing of data planes.
-        if (items.length > 0 || into !== 'routers') seen.add(into);
+        // Most objects of these kinds say nothing of data planes, and most Namespaces nothing of who goes around.
+        if (items.length > 0 || !['routers', 'ingresses'].includes(into)) seen.add(into);
       }
     },
     /** Collections of which at least one object was taken. */

@@ -44,6 +44,16 @@ describe('diagnosis: collecting objects', () => {
     );
   });
 
+  it('takes a Namespace that names no waypoint for nothing that shows who goes around', () => {
+    const seenOf = (labels: object) => {
+      const collector = createCollector();
+      collector.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels } });
+      return [...collector.seen];
+    };
+    expect(seenOf({ 'kubernetes.io/metadata.name': 'shop' })).to.deep.equal([]);
+    expect(seenOf({ 'istio.io/use-waypoint': 'waypoint' })).to.deep.equal(['ingresses']);
+  });
+
   it('fills in the namespace, takes null for absent, and numbers for quantities', () => {
     const snapshot = snapshotOf(
       { kind: 'Service', metadata: { name: 'a', labels: null }, spec: null },
