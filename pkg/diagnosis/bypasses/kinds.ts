@@ -152,7 +152,7 @@ export const withLabels = (text: string): LabelSelector[] =>
 
 /** Of instance targets of AWS: kubernetes-sigs/aws-load-balancer-controller#3648 */
 export const ofInstances = (zonal: string): string =>
-  `Set target type ip (of an Ingress \`alb.ingress.kubernetes.io/target-type: ip\`): then it sends to Pods at once, without the second hop from Node to Pod. ${zonal} With instance targets that selects Nodes alone, and the hop from Node to Pod may cross all the same. Under \`externalTrafficPolicy: Local\` there is none, and Nodes without its Pods fail its health check.`;
+  `Set target type ip (of an Ingress \`alb.ingress.kubernetes.io/target-type: ip\`, of a route \`targetType: ip\` in a TargetGroupConfiguration): then it sends to Pods at once, without the second hop from Node to Pod. ${zonal} With instance targets that selects Nodes alone, and the hop from Node to Pod may cross all the same. Under \`externalTrafficPolicy: Local\` there is none, and Nodes without its Pods fail its health check.`;
 
 const ALL_NODES = 'run a Pod on each of these, or set `externalTrafficPolicy: Cluster`';
 /** Who sends to node ports of Nodes without a Pod too: F5Networks/k8s-bigip-ctlr#291, #3935, #3403, traefik/traefik#12023 (all open). */
