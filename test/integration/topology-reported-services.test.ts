@@ -116,6 +116,10 @@ const behindWeb = (container: object) => ({
   metadata: { namespace: 'shop', name: 'stores' },
   spec: { template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'a', ...container }] } } },
 });
+const SIDECARS = [
+  behindWeb({ image: 'bitnami/prometheus:2.21.0' }),
+  { ...behindWeb({ image: 'bitnami/thanos:0.15.0' }), metadata: { namespace: 'shop', name: 'more' } },
+];
 const CALLER = { labels: { app: 'front' } };
 const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
 const frontOf = (called: string, image = 'front:1', variable = 'BACKEND') => [
@@ -2150,7 +2154,7 @@ const ROWS: readonly Row[] = [
     { version: '1.18.6', spec: { topologyKeys: ['kubernetes.io/hostname'] }, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'NotRequested',
-    /^✗ not wanted: .*33 %/,
+    /^✗ not wanted: .*; no share can be predicted \(its topologyKeys/,
     /with the gate ServiceTopology, .*No release before 1\.21 has hints/,
     /TopologyAwareHints=true|kubectl annotate/,
   ],
@@ -2436,6 +2440,36 @@ const ROWS: readonly Row[] = [
     /no setting of this Service/,
     /a second Service: kubectl expose service web .*trafficDistribution PreferSameZone/,
     /has a cluster IP for the same Pods/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/9708',
+    { version: '1.23.6', service: { annotations: HINTS }, endpoints: ['a:a', 'b:b', 'c:c'], plane: cilium('1.10.6') },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 %/,
+    /Update Cilium to 1\.11\.0 or newer with .*by the upgrade guide of Cilium/,
+    /helm upgrade cilium|no setting makes it follow/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/pull/117245',
+    { version: '1.26.3', service: { annotations: HINTS }, endpoints: ['a', 'b', 'c'] },
+    'Ineffective',
+    'HintsLost',
+    /^✗ ineffective: 33 %/,
+    /missed a zone that its Node got late \(before 1\.28 and 1\.26\.8\): restart kube-controller-manager/,
+  ],
+  [
+    'https://github.com/bitnami/charts/issues/3624',
+    {
+      endpoints: ['a', 'b'],
+      spec: { ports: [{ name: 'grpc', port: 10_901 }] },
+      extra: SIDECARS,
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /Thanos Query has to ask all: a Service with `clusterIP: None`/,
+    /MAX_CONNECTION_AGE/,
   ],
 ];
 

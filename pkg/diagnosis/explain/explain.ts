@@ -11,7 +11,7 @@ import { elsewhere, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
-import { factsOf, isAnsweredOnNodes, isFailing, isAbroad, isVain, meanInZoneShare, placedIn } from './facts.ts';
+import { factsOf, isAnsweredOnNodes, isFailing, isVain, meanInZoneShare, placedIn, unpredictable } from './facts.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
@@ -44,7 +44,8 @@ const givenReport = ({ families }: Facts) =>
 const isKept = ({ mode, used, zone }: Route): boolean =>
   mode !== '' || (used.length > 0 && used.every((endpoint) => endpoint.zone === zone));
 
-const whyNoShare = ({ service, nodes, routes, endpoints, noZones, bypasses }: Facts): string => {
+const whyNoShare = (facts: Facts): string => {
+  const { service, nodes, routes, endpoints, noZones } = facts;
   if (service.spec?.type === 'ExternalName') return 'it is a DNS name';
   if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
   if (nodes.length === 0) return 'no ready Node is known';
@@ -54,9 +55,7 @@ const whyNoShare = ({ service, nodes, routes, endpoints, noZones, bypasses }: Fa
   if (routes.every((route) => isFailing({ endpoints }, route))) return 'every connection fails';
   if (noZones.length > 0)
     return `Nodes of zone ${listed(noZones.map((zone) => `"${zone}"`))} may be in any zone of the region`;
-  if (bypasses.some(({ fails }) => fails)) return 'Nodes without a Pod for its local redirect reach none';
-  if (bypasses.some(isAbroad)) return 'endpoints of other clusters get a share, and are not among these objects';
-  return 'no proxy of the cluster routes it';
+  return unpredictable(facts) ?? 'no proxy of the cluster routes it';
 };
 
 const effectiveReport = (facts: Facts) => {
@@ -205,7 +204,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
   const once = said.filter((each) => !again.includes(each));
   const isMesh = elsewhere(facts)[2] !== undefined;
-  return once.map((each) => (each === first && !isMesh ? { ...each, remedy: TOO_OLD } : each));
+  return once.map((each) =>
+    each === first && !isMesh ? { ...each, remedy: `${elsewhere(facts)[1]}${TOO_OLD}` } : each,
+  );
 };
 
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
@@ -263,8 +264,8 @@ export const diagnose = (
   const verdict = ((): Verdict => {
     // Under an evacuation every Service has hints, also one that asks for none.
     if (!wanted.wanted && evacuatedZones(facts).length > 0) return 'NotWanted';
-    if (effective.effective && facts.bypasses.some(isAbroad)) return 'Unknown';
     if (wanted.wanted && facts.bypasses.some(({ fails }) => fails)) return 'Ineffective';
+    if (effective.effective && unpredictable(facts)) return 'Unknown';
     if (effective.effective) return certainty === 'seen' ? 'Effective' : 'Assumed';
     if (!wanted.wanted) return 'NotWanted';
     // Hints may be right or wrong: whom they would serve is not known.

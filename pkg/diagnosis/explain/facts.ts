@@ -301,15 +301,22 @@ export const isAnsweredOnNodes = ({ bypasses, routes, wish }: Pick<Facts, 'bypas
     client === 'eks-auto-dns' ? all : client === 'cilium-redirect' && !unsure,
   );
 
-/** Its endpoints of other clusters have no zone here. */
-export const isAbroad = ({ adds }: Facts['bypasses'][number]): boolean => adds !== undefined;
+/** Why no share can be predicted although endpoints have zones; kubernetes/ingress-nginx#5893: before 1.22 the API server keeps these keys with the gate ServiceTopology alone. */
+export const unpredictable = ({ bypasses, service, version }: Pick<Facts, 'bypasses' | 'service' | 'version'>) => {
+  if (bypasses.some(({ fails }) => fails)) return 'Nodes without a Pod for its local redirect reach none';
+  if (bypasses.some(({ adds }) => adds !== undefined))
+    return 'endpoints of other clusters get a share, and are not among these objects';
+  return service.spec?.topologyKeys && !atLeast(version, 22)
+    ? 'its topologyKeys count where kube-proxy has the gate ServiceTopology, and are not modelled'
+    : undefined;
+};
 
 /** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
-export const meanInZoneShare = ({ traffics, noZones, routes, bypasses }: Facts): number | null => {
+export const meanInZoneShare = (facts: Facts): number | null => {
+  const { traffics, noZones, routes } = facts;
   const arriving = traffics.filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
   const placed = routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
-  if (arriving.length === 0 || noZones.length > 0 || !placed || bypasses.some((own) => isAbroad(own) || own.fails))
-    return null;
+  if (arriving.length === 0 || noZones.length > 0 || !placed || unpredictable(facts)) return null;
   return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
 };
 

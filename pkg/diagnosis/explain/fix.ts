@@ -29,7 +29,7 @@ import {
 } from './fix-spread.ts';
 import { inOnePlace } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
-import { hasUnknown, ownedRemedy } from './used.ts';
+import { hasUnknown, switchCiliumTopologyOn } from './used.ts';
 import { sourceClusters } from './wanted.ts';
 
 /** Who writes them, and when they did. */
@@ -119,46 +119,6 @@ const serveAll: Fix = (facts) => {
   // Who reads the newer name of a zone reads that of a Node too.
   const isRead = settingsFor(facts).distribution?.startsWith('PreferSame');
   return [patchSpec({ internalTrafficPolicy: 'Cluster', ...(isFree && isRead && { trafficDistribution: NEAREST }) })];
-};
-
-const CILIUM_TOPOLOGY_ON = [
-  '# helm upgrade cilium cilium/cilium -n kube-system --reuse-values --set loadBalancer.serviceTopology=true',
-  '# kubectl -n kube-system rollout restart daemonset/cilium',
-  // ovh/public-cloud-roadmap#1079, kubernetes-sigs/kubespray#12375, aws/eks-anywhere#10222
-  '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart',
-  '# what installs it by other means writes its own values back: kubespray cilium_extra_values of the inventory (2.29.1 has it), EKS Anywhere spec.clusterNetwork.cniConfig.cilium.helmValues of its Cluster',
-];
-
-/** Where another one installs Cilium: where its values are set there (kubernetes/kops#12918, docs.rke2.io/helm). */
-const installerOf = ({ labels, release: helm }: Facts['index']['bypasses']['daemonSets'][number]) => {
-  const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
-  if (release !== undefined)
-    return `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}, then restart the agents`;
-  if (set !== undefined)
-    return `# Flux owns it: the same value in the source of Kustomization ${set}, then restart the agents`;
-  if (labels['app.kubernetes.io/managed-by'] === 'kops')
-    return '# kops owns it: spec.networking.cilium.enableServiceTopology: true in its Cluster, then kops update';
-  return helm === 'rke2-cilium'
-    ? `# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system, then restart the agents`
-    : undefined;
-};
-
-const switchCiliumTopologyOn: Fix = ({ nodes, index: { bypasses } }) => {
-  const agent = bypasses.daemonSets.find(({ name }) => name === 'cilium');
-  const { release: helm = 'cilium' } = agent ?? {};
-  const owned = agent && installerOf(agent);
-  if (ownedRemedy(bypasses) !== undefined) return [];
-  if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
-    return [
-      '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting; where you did:',
-      ...CILIUM_TOPOLOGY_ON.slice(0, 2),
-    ];
-  if (owned !== undefined) return [owned];
-  if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
-  const lines = CILIUM_TOPOLOGY_ON.map((line) => line.replaceAll('kube-system', agent?.namespace ?? 'kube-system'));
-  return helm === 'cilium'
-    ? lines
-    : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...lines.slice(2)];
 };
 
 /** Where a mesh decides for all clients its setting is advice, in the remedy: no object of it is tried here. */

@@ -4,7 +4,7 @@ import { type Endpoint, type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_CONSIDER, LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { byText, nameOf } from '../../apis/values.ts';
-import { matchesSelector } from '../../routing/types.ts';
+import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
@@ -177,6 +177,12 @@ export const lastEvent = ({ snapshot, ref }: Facts): string => {
   return ` Last event${last.lastSeen === '' ? '' : ` at ${last.lastSeen}`}: "${last.message}".`;
 };
 
+/** kubernetes/kubernetes#117245, #117268 */
+const ofRelease = (version: KubernetesVersion): string | undefined =>
+  atLeast(version, 28)
+    ? undefined
+    : `${remedyOf('HintsLost')} Where the first brings no hints, the controller missed a zone that its Node got late (before 1.28 and 1.26.8): restart kube-controller-manager, or update.`;
+
 /** Some carry hints and some do not: who wrote those that do not? */
 const partialCause = (unhinted: readonly ReadyEndpoint[], all: number): Cause[] => {
   const names = unhinted.map(({ slice }) => {
@@ -209,7 +215,7 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
     return given('NodeNotHinted', `The ${all} are hinted for Nodes only: ${unused.node}, for which none is, uses all.`);
   const none = `None of the ${all} carries a zone hint, although`;
   return source === 'topology-mode'
-    ? given('HintsLost', `${none} the Nodes as they are allow it.${lastEvent(facts)}`)
+    ? given('HintsLost', `${none} the Nodes as they are allow it.${lastEvent(facts)}`, ofRelease(facts.version))
     : given('HintsNotWritten', `${none} ${facts.wish.message.replace(/\.$/, '')}.`);
 };
 

@@ -110,6 +110,8 @@ const OF_AGE =
   'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** istio/istio#7878, #10870 (its chart sets it); kubernetes/ingress-nginx#5947 */
 const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
+const OF_SIDECARS =
+  'Each of its Pods has metrics of its own, and Thanos Query has to ask all: a Service with `clusterIP: None` (made anew), which Query names by `dnssrv+_grpc._tcp.` before its name.';
 const OF_NGINX =
   'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).';
 /** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, by the Service, or by who calls it. */
@@ -129,6 +131,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // openfaas/faas#1018
   'Have OpenFaaS take Pods in turn, by `gateway.directFunctions=false` of its chart, or a mesh balance what its gateway sends (Linkerd).':
     /^faas_function$/,
+  // bitnami/charts#3624
+  [OF_SIDECARS]: /prometheus-thanos|thanos-(?:sidecar|discovery)/,
   [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
   // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
   [OF_AGE]: /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
@@ -181,6 +185,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const grpc = new Set(facts.workloads.flatMap((each) => each.grpc ?? []));
   const selected = Object.keys(service.spec?.selector ?? {});
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
+  const isSidecar = ['/prometheus:', '/thanos:'].every((part) => images.some((own) => own.includes(part)));
   const isAged = facts.workloads.some(({ aged }) => aged);
   const { callers, pods } = callingOf(service, index.bypasses);
   const from = callers.flatMap(({ by, runner }) => [by, ...runner.images]);
@@ -188,7 +193,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
-    const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each} to ${images.join()}`), ...selected];
+    const called = from.map((each) => `from ${each} to ${images.join()}`);
+    const texts = [...ofPort, name, ...images, ...called, ...selected, isSidecar ? 'thanos-sidecar' : ''];
     const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
     const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy]) => ({ own, remedy }));

@@ -7,6 +7,7 @@ import { type HintRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rul
 import { behaviourOf, firstRelease } from '../routers/behaviour.ts';
 import { type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
 import { PLANES, type Setting } from '../routers/planes.ts';
+import type { Fix } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -64,8 +65,7 @@ const switchesOf = ({ router, title, version, evidence }: RouterAnswer, isRead: 
   });
 };
 
-const SWITCHED =
-  ' with `loadBalancer.serviceTopology=true`: this release does not read what this Service asks by. Or, with that switched on alone, ask by what it reads: ';
+const SWITCHED = ' with `loadBalancer.serviceTopology=true`: this release does not read what this Service asks by.';
 
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has; undefined: nothing known makes it follow. */
 export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[], reason: Reason) => {
@@ -82,7 +82,9 @@ export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]
     const later = firstRelease(plain, isRead);
     const release = imageVersion(`${title}:${version}`);
     const now = release && plain.find(({ since }) => since && isSince(release, since));
-    const none = isOff ? `${SWITCHED}${behaviourOf(now?.rule ?? {}, '').needs}.` : ', which follow hints.';
+    const by =
+      now?.rule.optIn && ` Or, with that switched on alone, ask by what it reads: ${behaviourOf(now.rule, '').needs}.`;
+    const none = isOff ? `${SWITCHED}${by ?? ''}` : ', which follow hints.';
     const other = `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
     const how = behaviour.hints === 'none' ? none : other;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
@@ -107,6 +109,56 @@ export const ownedRemedy = ({ daemonSets, labels }: Facts['index']['bypasses']):
   if (agent?.containers.some(({ image }) => image.startsWith('mcr.microsoft'))) return AKS_REMEDY;
   const isShoot = /(?:worker|resources)\.gardener\./.test([...labels, ...Object.keys(agent?.labels ?? {})].join(' '));
   return isShoot && agent?.release === undefined ? GARDENER_REMEDY : undefined;
+};
+
+const CILIUM_TOPOLOGY_ON = [
+  '# helm upgrade cilium cilium/cilium -n kube-system --version {version} --reuse-values --set loadBalancer.serviceTopology=true',
+  '# kubectl -n kube-system rollout restart daemonset/cilium',
+  // ovh/public-cloud-roadmap#1079, kubernetes-sigs/kubespray#12375, aws/eks-anywhere#10222
+  '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart',
+  '# what installs it by other means writes its own values back: kubespray cilium_extra_values of the inventory (2.29.1 has it), EKS Anywhere spec.clusterNetwork.cniConfig.cilium.helmValues of its Cluster',
+];
+
+const BY_GUIDE =
+  '# one minor release after the other, by the upgrade guide of Cilium, with `loadBalancer.serviceTopology: true` in the values of its chart';
+
+/** Where another one installs Cilium: where its values are set there (kubernetes/kops#12918, docs.rke2.io/helm). */
+const installerOf = ({ labels, release: helm }: Facts['index']['bypasses']['daemonSets'][number]) => {
+  const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
+  if (release !== undefined)
+    return `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}, then restart the agents`;
+  if (set !== undefined)
+    return `# Flux owns it: the same value in the source of Kustomization ${set}, then restart the agents`;
+  if (labels['app.kubernetes.io/managed-by'] === 'kops')
+    return '# kops owns it: spec.networking.cilium.enableServiceTopology: true in its Cluster, then kops update';
+  return helm === 'rke2-cilium'
+    ? `# RKE2 owns it: loadBalancer.serviceTopology: true in a HelmChartConfig ${helm} of kube-system, then restart the agents`
+    : undefined;
+};
+
+export const switchCiliumTopologyOn: Fix = (facts) => {
+  const { bypasses, routers } = facts.index;
+  const off = facts.routes.filter(({ reason }) => reason === 'CiliumServiceTopologyOff');
+  const nodes = off.flatMap((route) => route.nodes);
+  const [version = '<the installed one>'] = nodes.flatMap((node) => routers.of(node).version ?? []);
+  const agent = bypasses.daemonSets.find(({ name }) => name === 'cilium');
+  const { release: helm = 'cilium' } = agent ?? {};
+  const owned = agent && installerOf(agent);
+  if (ownedRemedy(bypasses) !== undefined) return [];
+  if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
+    return [
+      '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting; where you did:',
+      ...CILIUM_TOPOLOGY_ON.slice(0, 2).map((line) => line.replace('{version}', version)),
+    ];
+  if (owned !== undefined) return [owned];
+  if (updateOf(facts, nodes, 'CiliumServiceTopologyOff') !== undefined) return [BY_GUIDE];
+  if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
+  const lines = CILIUM_TOPOLOGY_ON.map((line) =>
+    line.replaceAll('kube-system', agent?.namespace ?? 'kube-system').replace('{version}', version),
+  );
+  return helm === 'cilium'
+    ? lines
+    : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...lines.slice(2)];
 };
 
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */

@@ -9,14 +9,14 @@ import {
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
-import { eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
+import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { type Taint, editDistance, hasSelector, taintText } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { askingNote, elsewhere, presentAnnotation, settingsFor } from './ask.ts';
 import { KUBE_ROUTER_LOCAL, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
-import { lastEvent } from './given.ts';
+import { lastEvent, workingCounts } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { waitingCauses, waitingFor, workloadTitle } from './scheduler.ts';
 import { idlePods } from './spread.ts';
@@ -277,8 +277,15 @@ const refusedRequest = (facts: Facts): Cause => {
     : ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (it is off by default before 1.24)';
   // kubernetes-sigs/metrics-server#764
   const isFew = shares.kind === 'known' && endpoints.length < shares.ratios.size;
-  const ask = isFew
-    ? 'Update to 1.31 or newer for `spec.trafficDistribution`: the annotation gives no hints to fewer endpoints than zones.'
+  const of = (ratios: ReadonlyMap<string, number>): string | undefined =>
+    endpoints.length === 0 || allocate(ratios, endpoints.length).kind === 'allocated'
+      ? undefined
+      : `to ${endpoints.length} endpoints with these shares of CPU (${workingCounts(ratios, endpoints.length).join(', ')} would do)`;
+  // kubernetes/ingress-gce#2508
+  const lacking = shares.kind === 'known' ? of(shares.ratios) : shares.nodes.length > 0 && `while ${shares.message}`;
+  const vain = isFew ? 'to fewer endpoints than zones' : lacking;
+  const ask = vain
+    ? `Update to 1.31 or newer for \`spec.trafficDistribution\`: the annotation gives no hints ${vain}.`
     : `Set the annotation \`${key}: ${auto}\`${gate}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
   const set =
     distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
