@@ -8,6 +8,7 @@ import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
 const MODE = { 'service.kubernetes.io/topology-mode': 'Auto' };
+const OLD_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 const CLOSE = { trafficDistribution: 'PreferClose' };
 const LOCAL = { internalTrafficPolicy: 'Local' };
 const COREDNS = { labels: { 'eks.amazonaws.com/component': 'coredns', 'k8s-app': 'kube-dns' } };
@@ -267,6 +268,17 @@ const LATE = {
   metadata: { ...ENDS.metadata, labels: { ...ENDS.metadata.labels, ...MANAGED } },
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true }, nodeName: 'node-2' }],
 };
+const OVERRIDDEN = { args: ['-c', 'exec kube-proxy --hostname-override=node-0.vpc.internal --v=2'] };
+/** From before slices: that of the Service is of none. */
+const OLDEST = [
+  { kind: 'EndpointSlice', metadata: { namespace: 'shop', name: 'web-x7k2p' }, addressType: 'IPv4' },
+  {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { namespace: 'shop', name: 'web' },
+    subsets: [{ addresses: [{ ip: '10.1.0.7', nodeName: 'node-1' }], ports: [{ name: 'http', port: 80 }] }],
+  },
+];
 const proxyConfig = (text: string) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -736,7 +748,7 @@ const ROWS: readonly Row[] = [
       spec: CLOSE,
       nodes: ['', '', ''],
       endpoints: ['', '', ''],
-      nodeLabels: { 'failure-domain.beta.kubernetes.io/zone': 'eu-1a' },
+      nodeLabels: { [OLD_ZONE]: 'eu-1a' },
     },
     'Ineffective',
     'EndpointWithoutZone',
@@ -1062,6 +1074,22 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective: 33 %/,
     /2 of 3 ready Nodes \(node-1 and node-2\): kube-proxy on Node node-1 takes itself for Node node-0 .*--hostname-override/,
     /UnevenLoad/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/61486',
+    { spec: LOCAL_ENTRY, plane: [daemonSet('kube-proxy', 'kube-proxy:v1.30.4', 'kube-proxy', OVERRIDDEN)] },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /^✗ traffic from outside .*hostnameOverride node-0\.vpc\.internal is no Node's name.*each Node drops what enters/,
+    /Start kube-proxy with `--hostname-override=\$\(NODE_NAME\)`/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/5592',
+    { version: '1.16.8', spec: LOCAL_ENTRY, nodes: ['b', ''], nodeLabels: { [OLD_ZONE]: 'a' }, extra: OLDEST },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /of clients inside, of which none is seen, 50 % of/,
+    /no ready endpoint in b: Nodes there drop what enters.*one ready endpoint \(10\.1\.0\.7 in a\)/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/71851',

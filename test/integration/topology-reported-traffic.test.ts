@@ -50,6 +50,7 @@ const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' }
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const advertisement = (kind: string, spec: object) =>
   beside('metallb.io/v1beta1', kind, { ipAddressPools: ['edge'], ...spec }, { namespace: 'metallb-system' });
+const OVER_BGP = advertisement('BGPAdvertisement', {});
 const binding = (spec: object, api = 'elbv2.k8s.aws/v1beta1') =>
   beside(api, 'TargetGroupBinding', { targetType: 'instance', serviceRef: { name: 'web' }, ...spec });
 const controllerWith = (args: readonly string[]) =>
@@ -648,6 +649,14 @@ const ROWS: readonly Row[] = [
     /Run a Pod in each zone of its clients/,
   ],
   [
+    'https://github.com/metallb/metallb/issues/773',
+    { nodes: ['', ''], endpoints: ['::1'], annotations: METALLB, spec: { type: 'LoadBalancer' }, extra: [OVER_BGP] },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /enters through Nodes that routers pick \(BGP/,
+    /goes to Pods of any Node\. → .*With `externalTrafficPolicy: Local` Nodes with its Pods alone announce it/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/257',
     {
       annotations: { 'metallb.universe.tf/address-pool': 'default' },
@@ -694,7 +703,7 @@ const ROWS: readonly Row[] = [
       annotations: METALLB,
       spec: LOCAL,
       endpoints: ['a:a', 'b:b'],
-      extra: [advertisement('BGPAdvertisement', {}), advertisement('L2Advertisement', { ipAddressPools: ['other'] })],
+      extra: [OVER_BGP, advertisement('L2Advertisement', { ipAddressPools: ['other'] })],
     },
     'Ineffective',
     'ZoneFailsHealthCheck',

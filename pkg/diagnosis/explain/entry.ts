@@ -1,5 +1,5 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
-import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
+import { type Node, type Service, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import { countBy, nameOf } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
@@ -10,10 +10,11 @@ import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import type { Kind } from './balancer.ts';
+import { type Kind, OF_ENVOY, PASSES } from './balancer.ts';
 import { MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf, mastersOf } from './balancers.ts';
 import { type Facts, PLACEHOLDER } from './facts.ts';
-import { type Cause, cause, counted, listed } from './reasons.ts';
+import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { inOnePlace } from './given.ts';
 import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
 
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
@@ -34,22 +35,19 @@ const nodesByAnnotation = ({ metadata }: Service) =>
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
 
-const OF_ENVOY = {
-  why: "its endpoint stands for Cilium's Envoy on no Node",
-  remedy:
-    'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.',
-};
-
-const PASSES = {
-  why: 'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy',
-  remedy:
-    'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17): from then on its ServiceLB heeds the policy, and gives the Service addresses of Nodes with its Pods alone. Run a Pod in every zone in which traffic is to enter.',
-};
-
 /** Under the policy Local, why what enters is not taken on its Node; whether its load balancer asks for health. */
 const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
   if (takers.some(({ status }) => by.passesIn?.test(status?.nodeInfo?.kubeletVersion ?? ''))) return PASSES;
   const own = takers.map((node) => index.routers.of(node));
+  const selfOn = (node: Node) => index.routers.of(node).routing.self;
+  const isHost = (node: Node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node));
+  const host = takers.find(isHost);
+  const self = host && selfOn(host);
+  // kubernetes/kubernetes#61486
+  if (self && !takers.some((node) => isHost(selfOn(node)?.node ?? node))) {
+    const why = `kube-proxy on Node ${nameOf(host)} takes itself for ${self.why} and finds no Pod on its Node: each Node drops what enters, and fails the health check of a load balancer`;
+    return { why, remedy: remedyOf('ProxyOfAnotherNode') };
+  }
   const isDeaf = own.some(({ router, version }) => router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? ''));
   const isEnvoy = endpoints[0]?.address === PLACEHOLDER;
   if (isEnvoy && by.silentIn !== undefined) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: none announces it` };
@@ -209,7 +207,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
     const what = 'terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.';
     return fails(`, and all its endpoints on ${listed(dropping)} ${what}`, DROPPING_REMEDY);
   }
-  const empty = [...new Set(takers.map(zoneOfNode))].filter((zone) => !endpoints.some((own) => own.zone === zone));
+  const empty = zonesOfNodes(takers).filter((zone) => !endpoints.some((own) => own.zone === zone));
   const bare = takers.map(nameOf).filter((node) => !endpoints.some(({ nodeName }) => nodeName === node));
   const isZoneless = entry.remedy === NODE_PORT.remedy && takers.every((node) => zoneOfNode(node) === '');
   const byNode = isZoneless || (blind !== undefined && announced !== undefined);
@@ -243,12 +241,13 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
   const [zone = '', other] = clientZones;
-  if (entry?.stands && other === undefined && service.metadata?.annotations?.[entry.stands] === undefined) {
+  if (entry?.stands && zone && other === undefined && service.metadata?.annotations?.[entry.stands] === undefined) {
     const evidence = `All ready worker Nodes are in ${zone}, and nothing here names the zone in which the load balancer of Service ${name} stands: from another one all that enters crosses.`;
     const remedy = `Make its load balancer anew with the annotation \`${entry.stands}: ${zone}\`.`;
     return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
   }
-  if (entry === undefined || (clientZones.length < 2 && externalTrafficPolicy !== 'Local')) return [];
+  const isZoneless = !wanted && zone === '' && nodes.length > 1 && type === 'LoadBalancer' && !inOnePlace(nodes);
+  if (entry === undefined || (other === undefined && !isZoneless && externalTrafficPolicy !== 'Local')) return [];
   if (entry.policy !== 'Local' && entry.isStranded) return [];
   // Of a gateway, or where no client inside is seen, what enters comes first.
   const hasClients = callingOf(service, index.bypasses).callers.length > 0 && !isGateway(facts);
@@ -269,9 +268,9 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     // kubernetes/kubernetes#105470
     if (isOld && service.spec?.internalTrafficPolicy === 'Local')
       return say(`${outside} enters ${entry.enters}, and ${BOTH}.`, BOTH_REMEDY);
-    const to = wanted ? 'is routed by the zone of that Node' : 'goes to Pods of any zone';
+    const to = wanted ? 'is routed by the zone of that Node' : `goes to Pods of any ${isZoneless ? 'Node' : 'zone'}`;
     const on = `${to}.${unreadOf(facts, entry)}`;
-    const later = wanted || entry.announced === 'one' ? '' : ASKS;
+    const later = wanted || isZoneless || entry.announced === 'one' ? '' : ASKS;
     const narrow = wanted && entry.announced === 'one' ? NARROW : '';
     const away = clientZones.filter((own) => !entry.takers.some((node) => zoneOfNode(node) === own));
     const kept = away.length > 0 ? ` (no Node of ${listed(away)} may take it, by labels and what selects them)` : '';

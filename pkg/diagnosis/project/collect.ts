@@ -5,6 +5,7 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, type CollectionName, known, unknown } from '../snapshot.ts';
 import { ROUTER_KINDS, ROUTE_KINDS, steersClient } from '../bypasses/kinds.ts';
 import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
+import { subsetsOf, withEndpoints } from './endpoints.ts';
 import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { namesInConfig } from './names.ts';
 import { evacuationOf, flowPolicyOf } from './policies.ts';
@@ -50,6 +51,7 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     Service: { reads: { services: serviceOf }, groups: [''] },
     Namespace: { reads: { ingresses: spaceOf }, groups: [''], scoped: true },
     EndpointSlice: { reads: { slices: createSliceReader() } },
+    Endpoints: { reads: { slices: subsetsOf }, groups: [''] },
     Pod: { reads: { pods: podOf, routers: routerOf }, groups: [''] },
     Deployment: { reads: { workloads: workloadOf, routers: routerOf } },
     StatefulSet: workload,
@@ -113,12 +115,12 @@ export const createCollector = () => {
       version?: KubernetesVersion,
       partly?: ReadonlyMap<CollectionName, string>,
     ): ClusterSnapshot {
+      const allOf = (name: CollectionName) => [...(taken.get(name)?.values() ?? [])].flat() as never[];
       const of = (name: CollectionName) => {
         const why = missing.get(name);
         if (why !== undefined) return unknown(why);
-        const items = [...(taken.get(name)?.values() ?? [])].flat();
-        const isReading = name === 'workloads' || name === 'routers';
-        const own = isReading ? items.map((item) => withConfigs(item as Reading)) : items;
+        const items: readonly unknown[] = name === 'slices' ? withEndpoints(allOf(name), allOf('nodes')) : allOf(name);
+        const own = items.map((item) => withConfigs(item as Reading));
         return { ...known(own), ...defined({ without: partly?.get(name) }) };
       };
       // Each reader's type is that of its collection: the table above is the one place that pairs them.

@@ -29,14 +29,19 @@ const readNode = shape({
   }),
 });
 
+/** Before 1.17 the only label of zones is an older one (kubernetes/kubernetes#81431). */
+const WITH_OLD_ZONE = /^v1\.(?:\d|1[0-6])\./;
+
 export const nodeOf = (object: Fields, metadata: Metadata): Node => {
   const { spec: { unschedulable = false, taints = [] } = {}, status = {} } = readNode(object);
   const { conditions: all, ...facts } = status;
   const conditions = all?.filter(({ type }) => type === 'Ready') as Condition[] | undefined;
   const [providerID] = /^\w+:/.exec(textIn(object, 'spec.providerID')) ?? [];
   const isOff = unschedulable || taints.length > 0;
+  const { 'failure-domain.beta.kubernetes.io/zone': old } = metadata.labels ?? {};
+  const zone = WITH_OLD_ZONE.test(status.nodeInfo?.kubeletVersion ?? '') && old;
   return {
-    metadata,
+    metadata: zone ? { ...metadata, labels: { [LABEL_ZONE]: zone, ...metadata.labels } } : metadata,
     // Only where Pods are kept away, or of a cloud.
     ...((isOff || providerID) && { spec: defined({ providerID, ...(isOff && { unschedulable, taints }) }) }),
     status: { ...facts, ...defined({ conditions }) },

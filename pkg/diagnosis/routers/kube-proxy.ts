@@ -36,11 +36,9 @@ export const selectsNode = ({ nodes }: Pick<RouterObject, 'nodes'>, { metadata }
 export const flagValue = (args: readonly string[], key: string): string | undefined => {
   const words = args.join(' ').split(/[\s"']+/);
   const at = words.findLastIndex((word) => word === `--${key}` || word.startsWith(`--${key}=`));
-  if (at === -1) return undefined;
-  const [, value] = /^--[^=]+=(.*)$/.exec(words[at] ?? '') ?? [];
-  if (value !== undefined) return value;
-  const next = words[at + 1] ?? '';
-  return next === '' || next.startsWith('-') ? 'true' : next;
+  const [, next = ''] = at === -1 ? [] : words.slice(at);
+  const [, value = next === '' || next.startsWith('-') ? 'true' : next] = /^--[^=]+=(.*)$/.exec(words[at] ?? '') ?? [];
+  return at === -1 ? undefined : value;
 };
 
 /** Where settings are looked for. */
@@ -52,17 +50,16 @@ export interface Scope {
 
 const valuesOf = ({ places }: Setting, { node, agents, objects }: Scope): Evidence[] =>
   places.flatMap((place) => {
-    const { key } = place;
     const found =
       place.from === 'object'
         ? objects
             .filter((own) => own.kind === place.kind && place.name.test(own.name) && selectsNode(own, node))
-            .map((own) => ({ own, field: key, value: own.settings[key] }))
+            .map((own) => ({ own, field: place.key, value: own.settings[place.key] }))
         : agents.flatMap((own) =>
             own.containers.map(({ name, args, env }) =>
               place.from === 'arg'
-                ? { own, field: `containers[${name}].args --${key}`, value: flagValue(args, key) }
-                : { own, field: `containers[${name}].env ${key}`, value: env[key] },
+                ? { own, field: `containers[${name}].args --${place.key}`, value: flagValue(args, place.key) }
+                : { own, field: `containers[${name}].env ${place.key}`, value: env[place.key] },
             ),
           );
     return found.flatMap(({ own, field, value }) =>
@@ -77,9 +74,7 @@ export const settingValue = (setting: Setting, scope: Scope) => {
   // Objects that hold the default by leaving the setting out.
   const homes = setting.places.flatMap((place) => (place.from === 'object' && place.override !== true ? [place] : []));
   const [home] = homes;
-  const silent = homes.flatMap(({ kind, name }) =>
-    scope.objects.filter((own) => own.kind === kind && name.test(own.name)),
-  )[0];
+  const silent = scope.objects.find((own) => homes.some(({ kind, name }) => own.kind === kind && name.test(own.name)));
   const { absent: value } = setting;
   if (home === undefined) return { value, evidence: [] };
   if (value === undefined || silent === undefined) {
