@@ -150,9 +150,9 @@ const missedText = (report: Explanation, verdict: string): string => {
 };
 
 /** A setting that this version does not act on is there, and named. */
-const unwantedText = ({ wanted: { by }, causes: [first] }: Explanation): string => {
+const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
   if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
-  const isVain = ['ApiServer', 'ExternalName', 'Headless'].includes(first?.reason ?? '');
+  const isVain = causes.some(({ reason }) => ['ApiServer', 'ExternalName', 'Headless'].includes(reason));
   return isVain
     ? 'no setting of this Service makes zones count'
     : 'not wanted: the Service has no recognised topology setting';

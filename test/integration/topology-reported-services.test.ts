@@ -44,6 +44,16 @@ const WAITING = {
   spec: { containers: [] },
   status: { phase: 'Pending' },
 };
+const claimed = (name: string, zone: string) => {
+  const matchExpressions = [{ key: 'topology.gke.io/zone', operator: 'In', values: [zone] }];
+  const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+  const spec = { storageClassName: 'fast', claimRef: { namespace: 'shop', name }, nodeAffinity };
+  return { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: `pv-${name}` }, spec };
+};
+const CLASS = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'fast' } };
+const claiming = (...names: readonly string[]) => ({
+  volumes: names.map((claimName) => ({ persistentVolumeClaim: { claimName } })),
+});
 const OF_KRUISE = {
   ...WAITING,
   metadata: {
@@ -2310,6 +2320,37 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted: /,
     /→ See where its volumes lie .* in different zones, .*`volumeBindingMode: WaitForFirstConsumer`/,
     /See why in their events|Run more replicas/,
+  ],
+  [
+    'https://github.com/Orange-OpenSource/nifikop/issues/73#classes',
+    {
+      endpoints: ['a:a'],
+      extra: [
+        { ...OF_KRUISE, spec: claiming('data', 'logs'), status: UNPLACED },
+        claimed('data', 'b'),
+        claimed('logs', 'c'),
+        CLASS,
+      ],
+      pods: null,
+    },
+    'NotWanted',
+    'SingleEndpoint',
+    /^✗ not wanted: /,
+    /lie in different zones \(claim data in b and claim logs in c\); StorageClass fast has \w+ Immediate, .*→ Delete claims/,
+    /See where its volumes|Have a Node/,
+  ],
+  [
+    'https://github.com/k8ssandra/k8ssandra/issues/380',
+    {
+      spec: { clusterIP: 'None' },
+      endpoints: ['a'],
+      extra: [{ ...WAITING, spec: claiming('web'), status: UNPLACED }, claimed('web', 'd'), CLASS],
+    },
+    'NotWanted',
+    'PodsWaiting',
+    /^✗ no setting of this Service makes zones count/,
+    /in d, where no ready Node takes .*→ Have a Node in d .*another than fast.*Headless/,
+    /See where its volumes/,
   ],
   [
     'https://github.com/argoproj/argo-cd/issues/4256',

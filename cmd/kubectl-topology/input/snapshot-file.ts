@@ -54,7 +54,7 @@ const FLAG_VALUE =
 
 /** Settings of ConfigMaps and custom resources. */
 const SETTINGS =
-  /^(?:kube-proxy-replacement|enable-service-topology|enable-lb|nodeClass|zones|full|service-upstream|bpf-lb-sock(?:-hostns-only)?|ipam|localityLbSetting\.enabled|rootNamespace|mode|featureGates\..*|antreaProxy\..*|spec\.ipAddressPools|spec\.bpfEnabled|spec\.calicoNetwork\.linuxDataplane|spec\.defaultNetwork\.type)$/;
+  /^(?:kube-proxy-replacement|enable-service-topology|enable-lb|nodeClass|zones|full|class|service-upstream|bpf-lb-sock(?:-hostns-only)?|ipam|localityLbSetting\.enabled|rootNamespace|mode|featureGates\..*|antreaProxy\..*|spec\.ipAddressPools|spec\.bpfEnabled|spec\.calicoNetwork\.linuxDataplane|spec\.defaultNetwork\.type)$/;
 
 /** DaemonSets beside those of data planes that say how clients reach Services. */
 const OTHER_SETS: ReadonlySet<string> = new Set(['ztunnel', 'kmesh', 'node-local-dns']);

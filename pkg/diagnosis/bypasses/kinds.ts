@@ -61,7 +61,7 @@ const ROUTES: readonly RouteKind[] = [
   ['apiregistration.k8s.io/v1', 'APIService', 'cluster', 'kube-apiserver'],
 ];
 
-/** Custom resources that configure a data plane, announce addresses, or say where Nodes are added. */
+/** Custom resources that configure a data plane, announce addresses, or say where Nodes are added and volumes lie. */
 const ROUTERS: readonly RouteKind[] = [
   ['crd.projectcalico.org/v1', 'FelixConfiguration BGPConfiguration', 'cluster'],
   ['operator.tigera.io/v1', 'Installation', 'cluster'],
@@ -70,6 +70,8 @@ const ROUTERS: readonly RouteKind[] = [
   ['karpenter.sh/v1', 'NodePool', 'cluster'],
   ['karpenter.k8s.aws/v1', 'EC2NodeClass', 'cluster'],
   ['eks.amazonaws.com/v1', 'NodeClass', 'cluster'],
+  ['v1', 'PersistentVolume', 'cluster'],
+  ['storage.k8s.io/v1', 'StorageClass', 'cluster'],
   ['metallb.io/v1beta1', 'IPAddressPool L2Advertisement BGPAdvertisement', 'anywhere'],
   ['metallb.io/v1beta2', 'BGPPeer', 'anywhere'],
   ['cilium.io/v2alpha1', 'CiliumL2AnnouncementPolicy CiliumBGPPeeringPolicy', 'cluster'],

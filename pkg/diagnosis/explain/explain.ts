@@ -126,6 +126,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isEdge = !wanted && edgeRequest(facts) !== undefined;
   // No client of a headless Service looks at hints, whether they are there or not.
   const isMoot = isEdge || kind.some(({ reason }) => reason === 'Headless');
+  const waiting = facts.pods.filter(({ nodeName }) => nodeName === '').length;
   const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));
   // Clients keep the endpoint that they have, whatever is asked for; those of API servers everywhere.
   const sticky = stickyCauses(facts);
@@ -168,6 +169,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...sure,
     ...stray,
     ...behind,
+    // k8ssandra/k8ssandra#380
+    ...(isMoot && facts.pods.length < 2 * waiting ? waitingCauses(facts) : []),
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone || inOneZone(facts) ? spread : []),

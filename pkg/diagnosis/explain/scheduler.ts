@@ -74,6 +74,64 @@ const countedInVain = ({ snapshot, makers }: Facts): string[] =>
     );
   });
 
+const claimsText = (names: readonly string[]): string => `claim${names.length === 1 ? '' : 's'} ${listed(names)}`;
+
+/** Volumes of Pods that lie in some zones only, and who picked these too early. Claims of a StatefulSet end with the name of the Pod. */
+const volumesOf = ({ index, makers }: Facts, pods: Facts['pods']) => {
+  const isMade = makers.some(({ volumes }) => volumes === true);
+  const own = pods.flatMap(({ namespace, name: pod, claims }) => {
+    const isOf = (name: string) => claims?.includes(name) ?? (isMade && /-\d+$/.test(pod) && name.endsWith(`-${pod}`));
+    const found = (index.volumes.get(namespace) ?? []).filter(({ name }) => isOf(name));
+    return found.map(({ name, settings: { zones = '', class: of = '' } }) => ({ name, zones: zones.split(','), of }));
+  });
+  const places = Map.groupBy(own, ({ zones }) => zones.join(' or '));
+  const lie = listed([...places].map(([zone, all]) => `${claimsText(all.map(({ name }) => name))} in ${zone}`));
+  const early = listed(own.flatMap(({ of }) => (index.early.has(of) ? of : [])));
+  const how = early && `; StorageClass ${early} has volumeBindingMode Immediate, which picks a zone without the Pod`;
+  return { own, lie, early, how };
+};
+
+/** Where volumes of Pods that run lie; empty: it was not seen. */
+export const heldText = (facts: Facts): string => {
+  const running = facts.pods.filter(({ nodeName }) => nodeName !== '');
+  const { lie, how } = volumesOf(facts, running);
+  return lie && ` Volumes hold Pods there: ${lie}${how}.`;
+};
+
+/** How volumes hold a Pod that waits, and what lets it have them; none: where they lie was not seen. */
+const holding = (facts: Facts, pod: Facts['pods'][number]) => {
+  const { own, lie } = volumesOf(facts, [pod]);
+  const [first, ...more] = own;
+  if (first === undefined) return [];
+  const say = (why: string, help = '') => [{ why: `volumes lie in ${why} (${lie})`, help }];
+  const zones = first.zones.filter((zone) => more.every((each) => each.zones.includes(zone)));
+  if (zones.length === 0) return say('different zones');
+  const where = listed(zones);
+  const maker = facts.makers.find(({ podLabels }) => matchesSelector({ matchLabels: podLabels }, pod.labels));
+  const { allowedZones = zones } = maker ?? {};
+  if (!zones.some((zone) => allowedZones.includes(zone)))
+    return say(`${where}, and the Pod may run in ${listed(allowedZones)} only`);
+  const takes = (node: Node) => maker === undefined || (allows(node, maker) && barrier(node, maker) === undefined);
+  const help = `Have a Node in ${where} that takes the Pod (a node pool, or instance group, for each zone). `;
+  if (!facts.nodes.some((node) => zones.includes(zoneOfNode(node)) && takes(node)))
+    return say(`${where}, where no ready Node takes the Pod`, help);
+  return /spread|anti-affinity/.test(pod.unplaced ?? '')
+    ? say(`${where}, where a constraint lets no more in`, 'Loosen that constraint. ')
+    : say(`${where}, where Nodes that take the Pod may lack room`, `Have room in ${where}. `);
+};
+
+/** The same of all Pods that wait; their StorageClass cannot be changed (kubernetes.io/docs/concepts/storage/storage-classes). */
+const heldBy = (facts: Facts, pods: Facts['pods']) => {
+  const [first, ...more] = pods.flatMap((pod) => holding(facts, pod));
+  if (first === undefined) return undefined;
+  const { own, early, how } = volumesOf(facts, pods);
+  const mode = early && ` (another than ${early}, or that one deleted and made again: its mode cannot be changed)`;
+  const claims = claimsText(own.map(({ name }) => name));
+  const anew = `${first.help ? 'Or, without need of the data, delete' : 'Delete'} ${claims} with the Pod, after a backup of what is needed`;
+  const remedy = `${first.help}${anew}: a StorageClass with \`volumeBindingMode: WaitForFirstConsumer\`${mode} makes new volumes where the Pod is placed.`;
+  return { why: `${[first, ...more.slice(0, 1)].map(({ why }) => why).join('; ')}${how}`, remedy };
+};
+
 /** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
 export const waitingFor = (facts: Facts) => {
   // A label that the Service selects by may come once the Pod runs (zalando/postgres-operator#764).
@@ -93,6 +151,7 @@ export const waitingFor = (facts: Facts) => {
   const apart = facts.makers.find((own) => own.apart?.includes(LABEL_ZONE) === true && own.replicas > zones);
   const said = pending.flatMap(({ unplaced = [] }) => unplaced);
   const rolling = facts.makers.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
+  const held = heldBy(facts, pending);
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
     // cozystack/cozystack#3358
     [
@@ -133,10 +192,11 @@ export const waitingFor = (facts: Facts) => {
     // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146; Orange-OpenSource/nifikop#73
     [
       'volume',
-      (said.some((own) => own.includes('volume node affinity')) ||
-        facts.makers.some(({ volumes }) => volumes === true)) &&
-        'its volume may hold it to a zone without room, to another zone than its next volume, or where a constraint lets none in',
-      'See where its volumes lie (node affinity in `kubectl get pv -o yaml`). Where that is one zone, have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Where they lie in different zones, or without need of the data, delete the claims with the Pod (after a backup of what is needed): a StorageClass with `volumeBindingMode: WaitForFirstConsumer` makes new volumes where the Pod is placed.',
+      held?.why ??
+        ((said.some((own) => own.includes('volume node affinity')) || facts.makers.some(({ volumes }) => volumes)) &&
+          'its volume may hold it to a zone without room, to another zone than its next volume, or where a constraint lets none in'),
+      held?.remedy ??
+        'See where its volumes lie (node affinity in `kubectl get pv -o yaml`). Where that is one zone, have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Where they lie in different zones, or without need of the data, delete the claims with the Pod (after a backup of what is needed): a StorageClass with `volumeBindingMode: WaitForFirstConsumer` makes new volumes where the Pod is placed.',
     ],
   ];
   // Where the scheduler says what it has against Nodes, nothing else holds the Pod.

@@ -46,6 +46,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
   const weights = zoneWeights({ nodes: workers, by: 'cpu' });
   const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
   const zones = new Set(readyNodes.map(zoneOfNode));
+  const kinds = Map.groupBy(itemsOf(snapshot.routers), ({ kind }) => kind);
   const allZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))];
   return {
     slices: slicesByService(itemsOf(snapshot.slices)) as ByKey<EndpointSlice>,
@@ -71,6 +72,9 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     version: controlPlaneVersion(snapshot, undefined),
     podsOn: Map.groupBy(itemsOf(snapshot.pods), ({ nodeName }) => nodeName),
     workloads: byNamespace(itemsOf(snapshot.workloads)),
+    /** Under the names of their claims; StorageClasses that make them before it is known where the Pod will run. */
+    volumes: byNamespace(kinds.get('PersistentVolume') ?? []),
+    early: new Set(kinds.get('StorageClass')?.map(({ name }) => name)),
     autoscalers: byNamespace(itemsOf(snapshot.autoscalers)),
   };
 };

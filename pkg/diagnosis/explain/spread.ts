@@ -18,6 +18,7 @@ import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import {
   SELECTS_NONE,
   drawnText,
+  heldText,
   prefersApart,
   revisesPods,
   rollingText,
@@ -223,7 +224,9 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   const [waiting] = waitingCauses(facts);
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;
   // What waits would not come to lie elsewhere by a restart.
-  return waiting && !isHeld ? waiting.remedy : found[0]?.remedy;
+  const kept =
+    found.length === 0 && inOneZone(facts) && heldText(facts) ? `${VOLUMES_REMEDY}${SOFT_FOR_NEW}` : undefined;
+  return waiting && !isHeld ? waiting.remedy : (found[0]?.remedy ?? kept);
 };
 
 const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {
@@ -289,7 +292,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const { text = '', remedy, everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
   if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
-  const evidence = `${none}${why}${rolling}${text}${waitingFor(facts).text}${chosen}`;
+  const evidence = `${none}${why}${rolling}${text}${isTogether ? heldText(facts) : ''}${waitingFor(facts).text}${chosen}`;
   return [
     cause(empty.length > 0 ? 'effective' : 'prerequisite', 'PodsNotSpread', evidence, spreadRemedy(facts, found)),
   ];

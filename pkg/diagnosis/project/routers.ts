@@ -137,7 +137,11 @@ const configIn = (object: Fields, name: string): StringMap | undefined => {
   return Object.assign({}, ...files) as StringMap;
 };
 
-/** What it shows of a data plane, by its kind; undefined for Pods, Deployments and ConfigMaps that are of none. */
+/** Keys whose values are the names that Nodes have for their zones; those of Cinder's driver may differ. */
+const ZONE_OF_VOLUME =
+  /^(?:topology\.(?:kubernetes\.io|gke\.io|ebs\.csi\.aws\.com|disk\.csi\.azure\.com|diskplugin\.csi\.alibabacloud\.com)|failure-domain\.beta\.kubernetes\.io)\/zone$/;
+
+/** What it shows of a data plane, or of where volumes lie (under the name of the claim), by its kind; undefined for Pods, Deployments and ConfigMaps that are of none. */
 export const routerOf = (object: Fields, metadata: Metadata): RouterObject | undefined => {
   const kind = textIn(object, 'kind');
   const { namespace = '', name, labels = {}, annotations: { 'meta.helm.sh/release-name': release } = {} } = metadata;
@@ -199,6 +203,19 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
       const zones = listIn(object, 'status.subnets').map((subnet) => textIn(subnet, 'zone'));
       return { ...own, settings: defined({ zones: zones.join() || undefined }) };
     }
+    case 'PersistentVolume': {
+      const terms = listIn(object, 'spec.nodeAffinity.required.nodeSelectorTerms');
+      const asked = terms.flatMap((term) => listIn(term, 'matchExpressions'));
+      const stated = asked.map((each) => [textIn(each, 'key'), textsIn(each, 'values').join()] as const);
+      const placed = [...stated, ...Object.entries(labels)].filter(([key]) => ZONE_OF_VOLUME.test(key));
+      // A label joins the names of several with two underscores.
+      const zones = placed.flatMap(([, names]) => names.split(/,|__/)).filter((zone) => zone !== '');
+      const claim = pickTexts(fieldsIn(object, 'spec.claimRef'), 'namespace', 'name');
+      const settings = { zones: [...new Set(zones)].join(), class: textIn(object, 'spec.storageClassName') };
+      return claim.name === '' || zones.length === 0 ? undefined : { ...own, labels: {}, ...claim, settings };
+    }
+    case 'StorageClass':
+      return (textIn(object, 'volumeBindingMode') || 'Immediate') === 'Immediate' ? { ...own, labels: {} } : undefined;
     default: {
       const selectors = [...listIn(object, 'spec.nodeSelectors'), fieldsIn(object, 'spec.nodeSelector')];
       const nodes = selectors.filter((each) => Object.keys(each).length > 0).map(selectorOf);

@@ -78,6 +78,8 @@ export type PodSummary = Readonly<ReturnType<typeof podOf>>;
 
 export const podOf = (object: Fields, metadata: Metadata) => {
   const { namespace = '', name, labels = {} } = metadata;
+  const volumes = listIn(object, 'spec.volumes').map((each) => textIn(each, 'persistentVolumeClaim.claimName'));
+  const claims = volumes.filter((claim) => claim !== '');
   return {
     namespace,
     name,
@@ -87,6 +89,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
     serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
     ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object), unplaced: unplacedOf(object) }),
+    ...defined({ claims: claims.length > 0 ? claims : undefined }),
     ...meshOf(object, metadata),
   };
 };

@@ -216,7 +216,9 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
 
 /** Answers for Nodes, each worked out once. */
 export const createRouters = (input: RoutersInput) => {
-  const context = contextOf(input);
+  // Volumes say nothing of it, and there may be thousands.
+  const objects = input.objects.filter(({ kind }) => kind !== 'PersistentVolume');
+  const context = contextOf({ ...input, objects });
   const known = new Map<string, RouterAnswer>();
   const of = (node: Node): RouterAnswer => {
     const answer = known.get(nameOf(node)) ?? answerFor(node, context);
