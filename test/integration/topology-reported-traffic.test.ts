@@ -1294,7 +1294,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/39792',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
     around('istio'),
-    /^(?!.*keeps to zones).*before Istio 1\.20 DestinationRule shop\/web does nothing for Pods that no Service selects → an update/,
+    /^(?!.*keeps to zones).*by DestinationRule shop\/web, before Istio 1\.20 only from Pods that a Service selects, and none seen selects them → an update/,
   ],
   [
     'https://github.com/istio/istio/issues/48302',

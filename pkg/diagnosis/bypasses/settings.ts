@@ -57,7 +57,10 @@ const BY_RULE: Readonly<
   // envoyproxy/gateway#6763
   unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'],
   // istio/istio#39792, #48302, #46295
-  unserved: ['before Istio 1.20 {rule} does nothing for Pods that no Service selects', 'an update, or such a Service'],
+  unserved: [
+    'Envoy prefers its own zone by {rule}, before Istio 1.20 only from Pods that a Service selects, and none seen selects them',
+    'an update, or such a Service where there is none',
+  ],
   // istio/istio#60765
   aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],

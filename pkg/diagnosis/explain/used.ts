@@ -3,7 +3,7 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
-import { type HintRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rule.ts';
+import { type HintRule, ciliumRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rule.ts';
 import { behaviourOf, firstRelease } from '../routers/behaviour.ts';
 import { type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
 import { PLANES, type Setting } from '../routers/planes.ts';
@@ -151,7 +151,8 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
       ...CILIUM_TOPOLOGY_ON.slice(0, 2).map((line) => line.replace('{version}', version)),
     ];
   if (owned !== undefined) return [owned];
-  if (updateOf(facts, nodes, 'CiliumServiceTopologyOff') !== undefined) return [BY_GUIDE];
+  // A release that reads nothing has to go first.
+  if (ciliumRule(imageVersion(`cilium:${version}`)).optIn === undefined) return [BY_GUIDE];
   if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
   const lines = CILIUM_TOPOLOGY_ON.map((line) =>
     line.replaceAll('kube-system', agent?.namespace ?? 'kube-system').replace('{version}', version),
