@@ -304,11 +304,16 @@ export const isCrossZone = ({ metadata, spec }: Service): boolean =>
   );
 
 /** Ports, or `from-to`, among which all of the Service are, or a range with its address: its connections do not pass the sidecar. */
-export const leaves = ({ spec }: Service, left: readonly string[] = []): boolean =>
-  left.some((range) => keyOfAddress(spec?.clusterIP ?? '').startsWith(keyOfRange(range.trim()) ?? '-')) ||
-  spec?.ports?.every(({ port }) =>
-    left.map((range) => range.split('-').map(Number)).some(([from = 0, to = from]) => from <= port && port <= to),
-  ) === true;
+export const leaves = ({ spec }: Service, left: readonly string[] = []): boolean => {
+  const isIn = (range: string) => keyOfAddress(spec?.clusterIP ?? '').startsWith(keyOfRange(range.trim()) ?? '-');
+  const taken = left.flatMap((range) => (range.startsWith('!') ? range.slice(1) : []));
+  const ranges = left.map((range) => range.split('-').map(Number));
+  return (
+    left.some(isIn) ||
+    (taken.length > 0 && !taken.some((range) => range === '*' || isIn(range))) ||
+    spec?.ports?.every(({ port }) => ranges.some(([from = 0, to = from]) => from <= port && port <= to)) === true
+  );
+};
 
 /** deliveryhero/helm-charts#738 */
 export const isUpstream = ({ metadata }: Service): boolean =>

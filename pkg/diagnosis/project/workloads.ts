@@ -45,13 +45,17 @@ const meshOf = (object: Fields, { annotations = {} }: ObjectMeta) => {
     named.find((own) => SIDECARS[nameIn(own)]) ?? beside.find((own) => /envoy|proxy|mesh/.test(nameIn(own)));
   const consul = annotations['consul.hashicorp.com/connect-inject-status'] === 'injected' ? 'consul' : undefined;
   const isGrpc = annotations['inject.istio.io/templates']?.split(',').includes('grpc-agent') === true;
-  const left = Object.entries(annotations).flatMap(([key, ports]) => (LEAVES_PORTS.test(key) ? ports.split(',') : []));
+  const { 'traffic.sidecar.istio.io/includeOutboundIPRanges': taken } = annotations;
+  const left = [
+    ...Object.entries(annotations).flatMap(([key, ports]) => (LEAVES_PORTS.test(key) ? ports.split(',') : [])),
+    ...(taken?.split(',') ?? []).map((range) => `!${range.trim()}`),
+  ];
   return defined({
     mesh: isGrpc ? 'istio-grpc' : (consul ?? (found && (SIDECARS[nameIn(found)] ?? 'sidecar'))),
     meshImage: found && imageIn(found),
     /** The ztunnel of its Node takes what it sends. */
     ambient: annotations['ambient.istio.io/redirection'] === 'enabled' || undefined,
-    /** Ports, or `from-to`, and ranges of addresses that its sidecar does not see. */
+    /** Ports, or `from-to`, and ranges of addresses that its sidecar does not see, or, with `!`, that alone it does. */
     leftPorts: left.length === 0 ? undefined : left,
   });
 };

@@ -421,6 +421,18 @@ const CASES: readonly Case[] = [
     web({ spec: { clusterIP: '10.100.0.7' } }),
   ],
   [
+    'a sidecar of other addresses alone',
+    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/includeOutboundIPRanges', '192.168.0.0/16'))],
+    [],
+    web({ spec: { clusterIP: '10.100.0.7' } }),
+  ],
+  [
+    'a sidecar of these addresses',
+    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/includeOutboundIPRanges', '10.96.0.0/12'))],
+    ['istio'],
+    web({ spec: { clusterIP: '10.100.0.7' } }),
+  ],
+  [
     'a sidecar left out of other addresses',
     [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/excludeOutboundIPRanges', '169.254.169.254/32'))],
     ['istio'],
