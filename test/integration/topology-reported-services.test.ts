@@ -127,6 +127,12 @@ const behindWeb = (container: object) => ({
   metadata: { namespace: 'shop', name: 'stores' },
   spec: { template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'a', ...container }] } } },
 });
+const ofControlPlane = {
+  ...behindWeb({ image: 'etcd:3' }),
+  spec: {
+    template: { metadata: { labels: { app: 'web', 'gardener.cloud/role': 'controlplane' } }, spec: { containers: [] } },
+  },
+};
 const SIDECARS = [
   behindWeb({ image: 'bitnami/prometheus:2.21.0' }),
   { ...behindWeb({ image: 'bitnami/thanos:0.15.0' }), metadata: { namespace: 'shop', name: 'more' } },
@@ -2539,6 +2545,35 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted/,
     /Thanos Query has to ask all: a Service with `clusterIP: None`/,
     /MAX_CONNECTION_AGE/,
+  ],
+  [
+    'https://github.com/gardener/gardener/pull/7191',
+    {
+      version: '1.30.2',
+      service: { annotations: MODE },
+      endpoints: ['a', 'b', 'c'],
+      nodes: ['a', 'b', 'b', 'c'],
+      pods: {},
+      extra: [ofControlPlane],
+    },
+    'Ineffective',
+    'OverloadThreshold',
+    /^✗ ineffective: 33 %/,
+    /Switch topologyAwareRouting on in the Seed .*kubectl patch seed/,
+    /kubectl scale|Change the number of replicas/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/106507',
+    {
+      version: '1.22.3',
+      service: { annotations: HINTS },
+      endpoints: ['a:a', 'a:a', 'c:c', 'c:c'],
+    },
+    'Ineffective',
+    'HintsGateOff',
+    /^✗ ineffective/,
+    /PodsNotSpread No ready endpoint of Service shop\/web is in b/,
+    /OverloadThreshold/,
   ],
 ];
 

@@ -1288,7 +1288,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/istio/istio/issues/31735',
     { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { distribute: [{ from: 'r/a/*' }] } } })] },
     around('istio'),
-    /Envoy follows `distribute` of DestinationRule shop\/web, .* → `outlierDetection` without `distribute`/,
+    /Envoy follows `distribute` of DestinationRule shop\/web: .*others go to any zone → `outlierDetection` without `distribute`/,
   ],
   [
     'https://github.com/istio/istio/issues/39792',

@@ -46,7 +46,7 @@ const BY_RULE: Readonly<
   passthrough: ['{rule} has PASSTHROUGH: Envoy goes on to the cluster IP', '', { byHints: true }],
   off: ['{rule} switches locality off', SWITCH],
   distribute: [
-    'Envoy follows `distribute` of {rule}, to what that names and to nothing else: zones without a ready endpoint fail, as it excludes failover',
+    'Envoy follows `distribute` of {rule}: clients in what a `from` names go to its `to` alone, and fail where that has no ready endpoint (it excludes failover); all others go to any zone',
     '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over',
   ],
   kept: [KEPT, '', { keeps: true }],

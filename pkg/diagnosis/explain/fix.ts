@@ -27,7 +27,7 @@ import {
   spreadOut,
   whyNotSpread,
 } from './fix-spread.ts';
-import { inOnePlace } from './given.ts';
+import { inOnePlace, isOfGardener } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { hasUnknown, switchCiliumTopologyOn } from './used.ts';
 import { sourceClusters } from './wanted.ts';
@@ -125,6 +125,13 @@ const serveAll: Fix = (facts) => {
 const askUnlessMesh: Fix = (facts) =>
   facts.wish.reason === 'NotRequested' && elsewhere(facts)[2] !== undefined ? [] : ask(facts);
 
+const ofSeed: Fix = (facts) =>
+  isOfGardener(facts)
+    ? [
+        `# in the garden: kubectl patch seed <its Seed> --type=merge -p '{"spec":{"settings":{"topologyAwareRouting":{"enabled":true}}}}'`,
+      ]
+    : undefined;
+
 /** Every cause but those where nothing is wrong, and where nothing helps. Of a list that begins with steps all belong together; of another the first entry whose changes help, or that has none. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>>> = {
   ExternalName: ['# if its Pods are in this cluster: type ClusterIP, a selector of their labels, no externalName'],
@@ -150,8 +157,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   ProxyNeedsAnnotation: annotate,
   InsufficientNodeInformation: useField,
   ControlPlaneNodes: [useField, 'kubectl get nodes -L node-role.kubernetes.io/control-plane'],
-  OverloadThreshold: [useField, scaleToShare, both(scaleToShare, spreadOut), whyNotSpread],
-  TooFewEndpoints: [useField, ...SPREADING, scaleToShare, both(scaleToShare, spreadOut)],
+  OverloadThreshold: [ofSeed, useField, scaleToShare, both(scaleToShare, spreadOut), whyNotSpread],
+  TooFewEndpoints: [ofSeed, useField, ...SPREADING, scaleToShare, both(scaleToShare, spreadOut)],
   HintsLost: [useField, () => [TOUCH]],
   HintsNotWritten: [
     'kubectl logs -n kube-system -l component=kube-controller-manager --tail=-1 | grep -i endpointslice',

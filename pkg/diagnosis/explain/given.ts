@@ -1,7 +1,8 @@
 // Causes for hints that are asked for and are not there: why the control plane, or the webhook, has not written them.
 import type { LabelSelector } from '../../apis/admission.ts';
 import { type Endpoint, type Node, zoneOfNode } from '../../apis/core.ts';
-import { LABEL_CONSIDER, LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
+import { ETCD_CLIENT_SERVICES, LABEL_CONSIDER, LABEL_GARDENER_ROLE } from '../../apis/names.ts';
+import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
@@ -145,6 +146,14 @@ const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[])
     : given('EndpointWithoutZone', `${evidence}.`);
 };
 
+/** Of a control plane that Gardener runs: gardener/gardener#7191. */
+export const isOfGardener = ({ ref, workloads }: Facts): boolean =>
+  ETCD_CLIENT_SERVICES.some((name) => name === ref.name) ||
+  workloads.some(({ podLabels }) => podLabels[LABEL_GARDENER_ROLE] === 'controlplane');
+
+const SEED_REMEDY =
+  'Switch topologyAwareRouting on in the Seed (`spec.settings.topologyAwareRouting.enabled`; of a Garden in `spec.runtimeCluster.settings`): each endpoint is then hinted for its own zone, whatever the CPU. More replicas, or Nodes, would only suit the CPU.';
+
 const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoints: readonly ReadyEndpoint[]) => {
   const { name, version, shares, slices } = facts;
   if (reason === 'InsufficientNodeInformation') return sharesCause(facts);
@@ -164,7 +173,8 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   const what = reason === 'TooFewEndpoints' ? few : uneven;
   const counts = shares.kind === 'unknown' ? [] : workingCounts(shares.ratios, count);
   const would = counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
-  return given(reason, `${what}${would}${closed.length > 0 ? others : ''} ${drawn}`.trimEnd());
+  const evidence = `${what}${would}${closed.length > 0 ? others : ''} ${drawn}`.trimEnd();
+  return given(reason, evidence, isOfGardener(facts) ? SEED_REMEDY : undefined);
 };
 
 /** What the control plane itself said last about hints of the Service; empty where it said nothing. */
@@ -199,9 +209,11 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
   const { family, source } = hints;
   const endpoints = readyEndpoints(facts.slices, family);
   if (endpoints.length === 0) return [];
-  const refused = source === 'topology-mode' ? allocationCauses(facts, hints, endpoints) : [];
-  if (refused.length > 0) return refused;
   const unhinted = endpoints.filter(({ forZones }) => forZones.length === 0);
+  // Before 1.23 it counted endpoints that are not ready, and hinted them (kubernetes/kubernetes#106510).
+  const isGiven = unhinted.length === 0 && !atLeast(facts.version, 23);
+  const refused = source === 'topology-mode' && !isGiven ? allocationCauses(facts, hints, endpoints) : [];
+  if (refused.length > 0) return refused;
   if (unhinted.length === 0) return [];
   const partial = unhinted.length < endpoints.length ? partialCause(unhinted, endpoints.length) : [];
   if (partial.length > 0 && !unhinted.some(({ slice }) => isControllerSlice(slice))) return partial;

@@ -282,7 +282,11 @@ const refusedRequest = (facts: Facts): Cause => {
       ? undefined
       : `to ${endpoints.length} endpoints with these shares of CPU (${workingCounts(ratios, endpoints.length).join(', ')} would do)`;
   // kubernetes/ingress-gce#2508
-  const lacking = shares.kind === 'known' ? of(shares.ratios) : shares.nodes.length > 0 && `while ${shares.message}`;
+  const lacking =
+    shares.kind === 'known'
+      ? of(shares.ratios)
+      : shares.nodes.length > 0 &&
+        `while ready Node ${listed(shares.nodes)} has no ${shares.cause === 'NodeWithoutZone' ? 'zone' : 'allocatable CPU'}`;
   const vain = isFew ? 'to fewer endpoints than zones' : lacking;
   const ask = vain
     ? `Update to 1.31 or newer for \`spec.trafficDistribution\`: the annotation gives no hints ${vain}.`

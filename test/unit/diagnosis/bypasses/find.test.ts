@@ -205,7 +205,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'with a distribution',
     [rule({ loadBalancer: { localityLbSetting: { distribute: [{}] } } })],
-    /excludes failover → .* without `distribute` in DestinationRule shop\/r prefers/,
+    /excludes failover.* → .* without `distribute` in DestinationRule shop\/r prefers/,
   ],
   [
     'that ranks by region alone',
