@@ -70,7 +70,7 @@ export const entryOf = (facts: Facts) => {
     announcers,
     ports,
     nodesByAnnotation(service),
-    itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer'),
+    isBgp ? itemsOf(snapshot.routers).filter(({ kind }) => kind === 'BGPPeer') : [],
   ].filter((own) => own.length > 0);
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
   const at = ({ blind, daemonSet, ...kind }: Kind) => {

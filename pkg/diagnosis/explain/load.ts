@@ -175,12 +175,10 @@ const NATIVE_REMEDY =
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
 export const stickyCauses = (facts: Facts): Cause[] => {
-  const { service, name, endpoints, snapshot, bypasses, index, autoscalers } = facts;
+  const { service, name, endpoints, bypasses, index, autoscalers } = facts;
   const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [], type = 'ClusterIP' } = service.spec ?? {};
   if (endpoints.length < 2) return [];
-  const hashing = itemsOf(snapshot.routers).find(
-    ({ settings }) => settings['mode'] === 'ipvs' && /^(?:sh|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
-  );
+  const { hashing } = index;
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const grpc = new Set(facts.workloads.flatMap((each) => each.grpc ?? []));
   const selected = Object.keys(service.spec?.selector ?? {});

@@ -60,6 +60,10 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
     weights: weights.kind === 'known' ? weights.weights : undefined,
     services: Map.groupBy(itemsOf(snapshot.services), (each) => serviceRefOf(each).namespace) as ByKey<Service>,
+    /** A kube-proxy that picks by the address of the client, or by load. */
+    hashing: itemsOf(snapshot.routers).find(
+      ({ settings }) => settings['mode'] === 'ipvs' && /^(?:sh|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
+    ),
     zones,
     downZones: allZones.filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
     zoneOf: new Map(readyNodes.map((node) => [nameOf(node), zoneOfNode(node)])),

@@ -203,6 +203,8 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
       .map((labels) => selector.flatMap(([key, value]) => (labels[key] === value ? [] : [key])))
       .find(({ length }) => length > 0 && length < selector.length)
       ?.at(-1) ?? '';
+  // Of one label others have it, or not.
+  if (selector.length < 2) return '';
   if (own === undefined && pods.length > 0)
     return differing((index.bypasses.pods.get(ref.namespace) ?? []).map(({ labels }) => labels));
   // Members that an operator makes as a workload each, alike but for their names.
