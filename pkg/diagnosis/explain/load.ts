@@ -121,10 +121,10 @@ const KEPT: Readonly<Record<string, RegExp>> = {
     /^from Backend /,
   // prometheus/prometheus#8402, #15329, VictoriaMetrics/VictoriaMetrics#2388
   'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator) or `dns+` before it (vmagent from 1.149 on), or put a proxy in between that balances requests.':
-    /^from (?:Prometheus |-*remoteWrite[._]url )/,
+    /^from (?:Prometheus |-*remoteWrite[._]url$)/,
   // vectordotdev/vector#6653, #20618
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
-    /^from \S*\bvector:.* to .*\bvector:/,
+    /^vector-to-vector$/,
   // nats-io/nats-server#1359
   'Restart clients, or have servers tell them to leave (lame duck mode): they choose a server when they connect, and stay.':
     /^(?:nats|4222)$/,
@@ -187,12 +187,13 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isAged = facts.workloads.some(({ aged }) => aged);
   const { callers, pods } = callingOf(service, index.bypasses);
   const from = callers.flatMap(({ by, runner }) => [by, ...runner.images]);
+  const isRelay = [from, images].every((all) => all.some((own) => /\bvector:/.test(own)));
   const [reused] = ports.flatMap((own) => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
-    const called = from.map((each) => `from ${each} to ${images.join()}`);
-    const texts = [...ofPort, name, ...images, ...called, ...selected, isSidecar ? 'thanos-sidecar' : ''];
+    const seen = [isSidecar ? 'thanos-sidecar' : '', isRelay ? 'vector-to-vector' : ''];
+    const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected, ...seen];
     const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
     const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy]) => ({ own, remedy }));
