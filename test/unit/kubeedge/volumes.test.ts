@@ -68,7 +68,7 @@ const cases: Case[] = [
   ],
   ['a volume that is none', false, OLD, { pod: pod({ volumes: [{ name: 'tmp' }] }) }],
   ['a Pod without volumes', false, OLD, { pod: { metadata: { namespace: 'shop', name: 'web-0' } } }],
-  ['a volume that nobody claims', false, { metadata: { name: 'pv' }, spec: { claimRef: null } }],
+  ['a volume without a claim', false, { metadata: { name: 'pv' }, spec: { claimRef: null } }],
 ];
 
 const write = {

@@ -75,7 +75,7 @@ describe("Prometheus' answer", () => {
 
   for (const [name, more, problems] of [
     ['a warning', { warnings: ['store x is away'] }, ['warning: "store x is away"']],
-    ['notes for people who write queries: not told', { infos: ['not a counter'] }, []],
+    ['notes for people who write queries: not passed on', { infos: ['not a counter'] }, []],
     ['a partial answer', { isPartial: true }, ['the answer is partial']],
     [
       'many warnings',

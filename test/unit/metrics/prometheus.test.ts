@@ -71,7 +71,7 @@ describe('Prometheus source', () => {
   });
 
   for (const [name, config, of, message] of [
-    ['nobody has a query', {}, query(), 'neither the FlowPolicy nor the source p has a query'],
+    ['no side has a query', {}, query(), 'neither the FlowPolicy nor the source p has a query'],
     [
       'FlowPolicies may bring none',
       { query: 'q', policyQueries: false },

@@ -71,7 +71,7 @@ describe('assessEffectiveness', () => {
       /hinted for c, d/,
     ],
     [
-      'hints of unready endpoints serve nobody',
+      'hints of unready endpoints serve no client',
       { slices: [of([hinted('a'), hinted('b', notReady)])] },
       'ZoneNotServed',
     ],

@@ -220,7 +220,7 @@ describe('decideOperation', () => {
       { metadata: { generation: 4 }, status: { observedGeneration: 4, lastOperation: { state: 'Failed' } } },
     ],
     [
-      'until somebody changed it',
+      'until another writer changed it',
       { operation: 'reconcile', status: settled },
       'Reconcile',
       undefined,

@@ -73,7 +73,7 @@ describe('decideRotation', () => {
       },
     ],
     [
-      'the previous authority is not valid yet, so that nobody trusts what it signs',
+      'the previous authority is not valid yet, so that nothing trusts what it signs',
       { current: issued(T0), previous: issued(T0 + DAY), server: server(T0 + DAY, { issuer: 'previous' }) },
       T0,
       { kind: 'IssueServer', signer: 'current', reason: 'ServerNotYetValid' },
