@@ -1,3 +1,4 @@
+import { orElse } from '../apis/values.ts';
 // Turns log fields into plain JSON values, bounded in size and depth, with what looks like a secret masked.
 
 export const REDACTED = '[redacted]';
@@ -131,7 +132,10 @@ const cleanObject = (value: object, walk: Walk): unknown => {
   if (Array.isArray(value)) return cleanArray(value, walk);
   if (value instanceof Set) return cleanArray([...value], walk);
   return cleanEntries(
-    value instanceof Map ? Array.from(value, ([name, entry]) => [String(name), entry]) : Object.entries(value),
+    // A key may be an object that has no text.
+    value instanceof Map
+      ? Array.from(value, ([name, entry]) => [orElse(() => String(name), '[object]'), entry])
+      : Object.entries(value),
     walk,
   );
 };

@@ -222,6 +222,10 @@ describe('cleanFields', () => {
     });
   });
 
+  it('a Map whose key has no text', () => {
+    expect(plain(cleanFields({ own: new Map([[{ toString: 0 }, 1]]) }))).to.deep.equal({ own: { '[object]': 1 } });
+  });
+
   it('always yields JSON, whatever it is given, and never changes its input', () => {
     fc.assert(
       fc.property(
