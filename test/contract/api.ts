@@ -105,11 +105,11 @@ const collect = (response: IncomingMessage): Watching => {
   };
   response.on('close', finish).on('error', finish);
 
-  const wait = <T>(ready: () => T | undefined, what: () => string): Promise<T> =>
+  const wait = <T>(ready: () => T | undefined, what: string): Promise<T> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         waiters.delete(check);
-        reject(new Error(`${what()}; seen: ${JSON.stringify(events)}`));
+        reject(new Error(`${what}; seen: ${JSON.stringify(events)}`));
       }, WAIT_MS);
       const check = (): void => {
         const value = ready();
@@ -128,16 +128,8 @@ const collect = (response: IncomingMessage): Watching => {
     get ended() {
       return ended;
     },
-    until: (matches, start = 0) =>
-      wait(
-        () => events.slice(start).find((event) => matches(event)),
-        () => 'no event matched',
-      ),
-    end: () =>
-      wait(
-        () => (ended ? true : undefined),
-        () => 'the watch did not end',
-      ).then(() => undefined),
+    until: (matches, start = 0) => wait(() => events.slice(start).find((event) => matches(event)), 'no event matched'),
+    end: () => wait(() => (ended ? true : undefined), 'the watch did not end').then(() => undefined),
     stop: () => void response.destroy(),
   };
 };

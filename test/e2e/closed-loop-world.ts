@@ -249,11 +249,7 @@ const changesBetween = ({ status }: FlowPolicy, from: number, to: number): PlanC
 
 const installFlowPolicies = async (bed: Bed): Promise<void> => {
   await bed.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', flowPolicyDefinition());
-  await waitFor(
-    'FlowPolicies are served',
-    () => bed.api.list(POLICIES),
-    () => true,
-  );
+  await waitFor('FlowPolicies are served', () => bed.api.list(POLICIES));
 };
 
 /** Starts it with both sources, and FlowPolicies by Service. */

@@ -8,7 +8,7 @@ import { kubeProxy } from '../fixtures/core.ts';
 import { exposeProgram, mastersGroup } from './bed/access.ts';
 import type { Component as Program } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
-import { run, waitFor } from './bed/machine.ts';
+import { ofLength, run, waitFor } from './bed/machine.ts';
 import { type Component, NAMESPACE, type Rendered, root } from './chart.ts';
 
 /** The namespace that the chart would be installed in. */
@@ -188,11 +188,7 @@ export const removeRendered = async (
 
 /** Waits until nothing of ours is left that could block or change a write. */
 export const nothingActs = async (bed: Bed): Promise<void> =>
-  void (await waitFor(
-    'the end of webhooks',
-    () => acting(bed),
-    (found) => found.length === 0,
-  ));
+  void (await waitFor('the end of webhooks', () => acting(bed), ofLength(0)));
 
 export const definitionNames = async ({ api }: Bed): Promise<string[]> =>
   (await api.list(DEFINITIONS))

@@ -14,7 +14,7 @@ import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { Bed, BedNode, BedService } from './bed/index.ts';
-import { type WaitOptions, waitFor } from './bed/machine.ts';
+import { ofLength, waitFor, type WaitOptions } from './bed/machine.ts';
 
 /** A reconciler as it is installed: it leads by its Lease. */
 export const AS_INSTALLED = { config: { leaderElection: {} } } as const;
@@ -24,11 +24,7 @@ export type StoredEvacuation = ZoneEvacuation & KubernetesObject;
 /** Resolves once ZoneEvacuations are served. */
 export const defineEvacuations = async (client: Pick<Client, 'create' | 'list'>): Promise<void> => {
   await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
-  await waitFor(
-    'ZoneEvacuations served',
-    () => client.list(ZONE_EVACUATIONS),
-    () => true,
-  );
+  await waitFor('ZoneEvacuations served', () => client.list(ZONE_EVACUATIONS));
 };
 
 /** An evacuation of zone a for an hour, whatever the capacity elsewhere, unless the spec says another. */
@@ -114,7 +110,7 @@ const create = async (bed: Bed, zones: readonly string[]): Promise<{ nodes: BedN
   await waitFor(
     'the endpoints of the steady Service',
     () => service.endpoints(),
-    ({ length }) => length === zones.length * PODS_PER_ZONE,
+    ofLength(zones.length * PODS_PER_ZONE),
   );
   return { nodes, service };
 };

@@ -47,11 +47,7 @@ const metricsDefinition = (): KubernetesObject => {
 
 const installDefinition = async (client: Client, definition: KubernetesObject, resource: Resource): Promise<void> => {
   await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
-  await waitFor(
-    `${resource.plural}.${resource.group} served`,
-    () => client.list(resource),
-    () => true,
-  );
+  await waitFor(`${resource.plural}.${resource.group} served`, () => client.list(resource));
 };
 
 /** Installs FlowPolicy, and waits until it is served. */

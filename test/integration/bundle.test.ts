@@ -156,7 +156,7 @@ describe('the bundle', function () {
       [folder.at('certs'), ...certificates, config],
     );
     const serving = /serving on port (\d+), health on port (\d+)/;
-    await eventually(() => serving.test(webhook.output()), webhook.output, PATIENCE_MS);
+    await eventually(() => serving.test(webhook.output()) || webhook.output(), PATIENCE_MS);
     const [port = 0, health = 0] = (serving.exec(webhook.output()) ?? []).slice(1).map(Number);
     const object = slice({ metadata: { labels: { [LABEL_CONSIDER]: 'true' } }, endpoints: [endpoint({ zone: 'a' })] });
     const reply = await call({ port, ca: pki.ca, body: JSON.stringify(review(object)) });
@@ -173,22 +173,17 @@ describe('the bundle', function () {
       const files = ['--config', config, '--kubeconfig', kubeconfig];
       const controller = start([name, ...files, ...ANY_PORT], [config, kubeconfig]);
       const health = /health on port (\d+)/;
-      await eventually(() => health.test(controller.output()), controller.output, PATIENCE_MS);
+      await eventually(() => health.test(controller.output()) || controller.output(), PATIENCE_MS);
       const url = `http://127.0.0.1:${health.exec(controller.output())?.[1]}/readyz`;
       let status = 0;
       const ask = (): void =>
-        void fetch(url).then(
-          (answer) => (status = answer.status),
-          () => (status = 0),
-        );
-      await eventually(
-        () => {
-          ask();
-          return status === 200;
-        },
-        controller.output,
-        PATIENCE_MS,
-      );
+        void fetch(url)
+          .then((answer) => (status = answer.status))
+          .catch(() => (status = 0));
+      await eventually(() => {
+        ask();
+        return status === 200 || controller.output();
+      }, PATIENCE_MS);
       controller.stop();
       expect((await controller.ended).code, controller.output()).to.equal(0);
     });
@@ -208,7 +203,7 @@ describe('the bundle', function () {
     // Without admission the EndpointSlice controller takes the hints off again: that they were written is what counts.
     const written = (): boolean =>
       sandbox.requests.some(({ method, resource, status }) => `${method} ${resource} ${status}` === WRITTEN);
-    await eventually(written, controller.output, PATIENCE_MS);
+    await eventually(() => written() || controller.output(), PATIENCE_MS);
     controller.stop();
     expect((await controller.ended).code, controller.output()).to.equal(0);
   });

@@ -18,10 +18,7 @@ describe('client over HTTP/2', () => {
   it('needs one connection for ten watches and fifty requests, all begun at one time', async () => {
     const watches = Array.from({ length: 10 }, () => follow(wire.client.watch(NODES, {}, wire.stop.signal)));
     const answers = await Promise.all(Array.from({ length: 50 }, () => wire.client.raw('/version')));
-    await eventually(
-      () => wire.server.openAnswers === 10,
-      () => `${wire.server.openAnswers} watches open`,
-    );
+    await eventually(() => wire.server.openAnswers === 10 || `${wire.server.openAnswers} watches open`);
     expect(answers).to.have.length(50);
     expect(wire.server.accepted).to.equal(1);
     wire.stop.abort();
@@ -35,10 +32,7 @@ describe('client over HTTP/2', () => {
       finish = () => response.end(addedEvent('b'));
     };
     const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await eventually(
-      () => watch.names.length === 1,
-      () => 'no event',
-    );
+    await eventually(() => watch.names.length === 1 || 'no event');
     // The first request crosses the GOAWAY frame on the wire.
     wire.server.goAway();
     for (let count = 0; count < 5; count += 1) expect(await wire.client.raw('/version')).to.deep.equal({ ok: true });
@@ -64,8 +58,7 @@ describe('client over HTTP/2', () => {
         .to.be.instanceOf(ConnectionError)
         .and.include({ reason: 'InvalidResponse' });
       await eventually(
-        () => wire.server.openAnswers === 0,
-        () => `${wire.server.openAnswers} answers that the server still writes`,
+        () => wire.server.openAnswers === 0 || `${wire.server.openAnswers} answers that the server still writes`,
       );
       wire.answerRequest = (response) => void response.end('{"ok":true}');
       expect(await wire.client.raw('/version')).to.deep.equal({ ok: true });
@@ -85,10 +78,7 @@ describe('client over HTTP/2', () => {
       finish = () => response.end();
     };
     const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await eventually(
-      () => watch.names.length === 1,
-      () => 'no event',
-    );
+    await eventually(() => watch.names.length === 1 || 'no event');
     await clock.advance(5_000);
     await Promise.all([1, 2, 3].map(() => wire.client.list(NODES, { newConnection: true })));
     expect(wire.server.accepted, 'connections').to.equal(2);
@@ -96,8 +86,9 @@ describe('client over HTTP/2', () => {
     finish();
     await watch.done;
     await eventually(
-      () => wire.server.connections === 1,
-      () => `${wire.server.connections} connections after the last watch on the old one ended`,
+      () =>
+        wire.server.connections === 1 ||
+        `${wire.server.connections} connections after the last watch on the old one ended`,
     );
   });
 });
@@ -108,10 +99,7 @@ describe('a watch over HTTP/2', () => {
   it('that is cut throws Cut', async () => {
     wire.answerWatch = (response) => response.write(addedEvent('a'));
     const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await eventually(
-      () => watch.names.length === 1,
-      () => 'no event',
-    );
+    await eventually(() => watch.names.length === 1 || 'no event');
     wire.server.reset();
     await watch.done;
     expect(watch.error).to.be.instanceOf(ConnectionError).and.include({ reason: 'Cut' });
@@ -126,10 +114,7 @@ describe('a watch over HTTP/2', () => {
     const watch = follow(
       wire.client.watch(NODES, { timeoutSeconds: 5, onOpen: () => void (opened = true) }, wire.stop.signal),
     );
-    await eventually(
-      () => opened,
-      () => 'not open',
-    );
+    await eventually(() => opened || 'not open');
     await clock.advance(19_999);
     expect(watch.error).to.equal(undefined);
     await clock.advance(1);
@@ -145,10 +130,7 @@ describe('a watch over HTTP/2', () => {
     const watch = follow(
       wire.client.watch(NODES, { timeoutSeconds: 600, onOpen: () => void (opened = true) }, wire.stop.signal),
     );
-    await eventually(
-      () => opened,
-      () => 'not open',
-    );
+    await eventually(() => opened || 'not open');
     // No time passes for undici, so it sends no ping; to the guard that looks like a peer that answers none.
     await clock.advance(60_000);
     await watch.done;
@@ -170,10 +152,7 @@ describe('rotation of a client over HTTP/2', () => {
       endWatch = () => response.end(addedEvent('b'));
     };
     const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await eventually(
-      () => watch.names.length === 1,
-      () => 'no event',
-    );
+    await eventually(() => watch.names.length === 1 || 'no event');
 
     wire.config.current = { headers: {}, tls: { ca: wire.server.ca, ...second } };
     await Promise.all(Array.from({ length: 10 }, () => wire.client.raw('/version')));
@@ -189,8 +168,7 @@ describe('rotation of a client over HTTP/2', () => {
     await watch.done;
     expect(watch).to.deep.include({ names: ['a', 'b'], error: undefined });
     await eventually(
-      () => wire.server.connections === 1,
-      () => `${wire.server.connections} connections: the old one was not closed`,
+      () => wire.server.connections === 1 || `${wire.server.connections} connections: the old one was not closed`,
     );
   });
 });

@@ -66,10 +66,7 @@ describe('client and informer on the sandbox', () => {
     sandbox.clearFaults();
     for (const { metadata } of sandbox.list(SERVICES))
       await sandbox.remove(SERVICES, { namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' });
-    await eventually(
-      () => sandbox.connections === 0,
-      () => `${sandbox.connections} connections open after close`,
-    );
+    await eventually(() => sandbox.connections === 0 || `${sandbox.connections} connections open after close`);
   });
 
   const start = (options: Partial<InformerOptions<KubernetesObject>> = {}): Informer<KubernetesObject> => {
@@ -87,10 +84,7 @@ describe('client and informer on the sandbox', () => {
   const equal = (informer: Informer<KubernetesObject>): Promise<void> => {
     const both = () =>
       [versionsOf(informer.store.list()), versionsOf(sandbox.list(SERVICES))].map((list) => list.join(' '));
-    return eventually(
-      () => both()[0] === both()[1],
-      () => `cache: ${both()[0]}\nserver: ${both()[1]}`,
-    );
+    return eventually(() => both()[0] === both()[1] || `cache: ${both()[0]}\nserver: ${both()[1]}`);
   };
 
   it('stays current through bookmarks: after a quiet time and a compaction no list is needed', async () => {
@@ -110,10 +104,7 @@ describe('client and informer on the sandbox', () => {
     // Another resource moves the version on; only a bookmark tells our watch.
     await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'moves-the-version' } });
     const seen = bookmarks;
-    await eventually(
-      () => bookmarks >= seen + 2,
-      () => `${bookmarks - seen} bookmarks`,
-    );
+    await eventually(() => bookmarks >= seen + 2 || `${bookmarks - seen} bookmarks`);
     sandbox.compact();
     sandbox.cutWatches('reset');
     await sandbox.apply(service('after'));
@@ -144,10 +135,7 @@ describe('client and informer on the sandbox', () => {
       own.abort();
       await running;
     }
-    await eventually(
-      () => resources() === baseline,
-      () => `${resources()} instead of ${baseline}`,
-    );
+    await eventually(() => resources() === baseline || `${resources()} instead of ${baseline}`);
     expect(sandbox.connections).to.equal(1);
   });
 
@@ -283,20 +271,16 @@ describe('a write that waits while its process loses the lead', () => {
       };
       const refused = rejection(write());
       await eventually(
-        () => clock.pending > 0 && writes.length === 1 && server.openAnswers === 0,
-        () => `${writes.length} writes seen`,
+        () => (clock.pending > 0 && writes.length === 1 && server.openAnswers === 0) || `${writes.length} writes seen`,
       );
       leads = false;
       answerWrite = (response) => void response.end(JSON.stringify(SERVICE));
       let done = false;
       void refused.then(() => (done = true));
-      await eventually(
-        () => {
-          void clock.advance(1_000);
-          return done;
-        },
-        () => 'the write is still under way',
-      );
+      await eventually(() => {
+        void clock.advance(1_000);
+        return done || 'the write is still under way';
+      });
       expect(await refused).to.be.instanceOf(NotLeadingError);
       expect(writes).to.deep.equal([method]);
     });
@@ -306,10 +290,7 @@ describe('a write that waits while its process loses the lead', () => {
       const stop = new AbortController();
       const watch = client.watch(NODES, {}, stop.signal);
       const ended = watch.next();
-      await eventually(
-        () => watches.length === 1,
-        () => 'no watch',
-      );
+      await eventually(() => watches.length === 1 || 'no watch');
       const refused = rejection(write());
       await new Promise((resolve) => setImmediate(resolve));
       leads = false;

@@ -84,8 +84,7 @@ describe('leader election between processes', function () {
 
   const waitFor = async (identity: string, event: string): Promise<Note> => {
     await eventually(
-      () => noted(identity, event) !== undefined,
-      () => `${identity} ${event}; noted: ${JSON.stringify(notes())}`,
+      () => noted(identity, event) !== undefined || `${identity} ${event}; noted: ${JSON.stringify(notes())}`,
       PATIENCE_MS,
     );
     return noted(identity, event)!;
@@ -93,8 +92,8 @@ describe('leader election between processes', function () {
 
   const exitOf = async (child: ChildProcess): Promise<number | null> => {
     await eventually(
-      () => child.exitCode !== null || child.signalCode !== null,
-      () => `process still runs; noted: ${JSON.stringify(notes())}`,
+      () =>
+        child.exitCode !== null || child.signalCode !== null || `process still runs; noted: ${JSON.stringify(notes())}`,
       PATIENCE_MS,
     );
     return child.exitCode;
@@ -131,8 +130,9 @@ describe('leader election between processes', function () {
     await start('two');
     // The second has seen the lease, so that its waiting starts from there.
     await eventually(
-      () => sandbox.requests.filter(({ user, resource }) => user === 'two' && resource === 'leases').length >= 3,
-      () => 'the second does not look at the lease',
+      () =>
+        sandbox.requests.filter(({ user, resource }) => user === 'two' && resource === 'leases').length >= 3 ||
+        'the second does not look at the lease',
     );
     expect(noted('two', 'start')).to.equal(undefined);
     const before = sandbox.get<Lease>(LEASES, REF);

@@ -46,7 +46,7 @@ const PORTS = /serving on port (\d+), health on port (\d+), metrics on port (\d+
 const ANY_PORT = ['--bind-address', '127.0.0.1', '--port', '0', '--health-port', '0', '--metrics-port', '0'];
 
 const portsOf = async ({ output }: Command): Promise<number[]> => {
-  await eventually(() => PORTS.test(output()), output);
+  await eventually(() => PORTS.test(output()) || output());
   return (PORTS.exec(output()) ?? []).slice(1).map(Number);
 };
 
@@ -96,7 +96,7 @@ describe('endpointslice-webhook on a cluster', () => {
     );
     webhook = run(['--config', config, '--kubeconfig', kubeconfig, ...ANY_PORT, '--port', `${port}`]);
     await portsOf(webhook);
-    await eventually(() => configuration() !== undefined, webhook.output);
+    await eventually(() => configuration() !== undefined || webhook.output());
   });
 
   const certificateFolder = (): string => {
@@ -184,13 +184,13 @@ describe('endpointslice-webhook on a cluster', () => {
     this.timeout(180_000);
     const entries = configuration();
     await sandbox.apply(hintSwitch('off'));
-    await eventually(() => configuration()?.webhooks?.length === 0, webhook.output);
+    await eventually(() => configuration()?.webhooks?.length === 0 || webhook.output());
     sandbox.seed([{ ...entries, metadata: { name: 'late' } }]);
     const stored = await sandbox.apply(sliceIn('shop', { [LABEL_STRATEGY]: 'same-zone' }, 'off'));
     expect(hintsOf(stored)).to.deep.equal([undefined, undefined, undefined]);
     await sandbox.remove(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'late' });
     await sandbox.apply(hintSwitch());
-    await eventually(() => configuration()?.webhooks?.length === entries?.webhooks?.length, webhook.output);
+    await eventually(() => configuration()?.webhooks?.length === entries?.webhooks?.length || webhook.output());
     expect(hintsOf(await sandbox.apply(sliceIn('shop', { [LABEL_STRATEGY]: 'same-zone' }, 'off')))).not.to.include(
       undefined,
     );
@@ -199,7 +199,7 @@ describe('endpointslice-webhook on a cluster', () => {
   it('repairs its registration, and writes nothing while nothing differs', async function () {
     this.timeout(180_000);
     await sandbox.remove(MUTATING_WEBHOOK_CONFIGURATIONS, { name: NAME });
-    await eventually(() => configuration() !== undefined, webhook.output);
+    await eventually(() => configuration() !== undefined || webhook.output());
     const writes = () =>
       sandbox.requests.filter(
         ({ resource, method }) => resource === MUTATING_WEBHOOK_CONFIGURATIONS.plural && method !== 'GET',

@@ -49,24 +49,15 @@ describe('the admission server under pressure and change', () => {
     await once(slow, 'secureConnect');
     try {
       slow.write(headOf(MAX_BODY_BYTES));
-      await eventually(
-        () => budget.requests() === 1,
-        () => 'the request never arrived',
-      );
+      await eventually(() => budget.requests() === 1 || 'the request never arrived');
       expect(budget.bytes()).to.equal(0);
       slow.write('{');
-      await eventually(
-        () => budget.bytes() === 64 * 1024,
-        () => `${budget.bytes()} bytes held`,
-      );
+      await eventually(() => budget.bytes() === 64 * 1024 || `${budget.bytes()} bytes held`);
       expect((await call({ port, ca, body: good })).status, 'nothing is left for another body').to.equal(503);
     } finally {
       slow.destroy();
     }
-    await eventually(
-      () => budget.bytes() === 0,
-      () => `${budget.bytes()} bytes held`,
-    );
+    await eventually(() => budget.bytes() === 0 || `${budget.bytes()} bytes held`);
     expect((await call({ port, ca, body: good })).status).to.equal(200);
   });
 
@@ -97,10 +88,7 @@ describe('the admission server under pressure and change', () => {
     const busy = connect({ port: server.port, host: '127.0.0.1', ca });
     await once(busy, 'secureConnect');
     busy.write(headOf(good.length));
-    await eventually(
-      () => budget.requests() === 1,
-      () => 'the request never arrived',
-    );
+    await eventually(() => budget.requests() === 1 || 'the request never arrived');
     const late = createConnection(server.port, '127.0.0.1');
     await once(late, 'close');
     busy.write(good);
@@ -169,14 +157,8 @@ describe('the admission server under pressure and change', () => {
     const socket = createConnection({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => undefined);
     await once(socket, 'connect');
-    await eventually(
-      () => server.connections() === 1,
-      () => 'not accepted',
-    );
-    await eventually(
-      () => server.connections() === 0,
-      () => `${server.connections()} connections`,
-    );
+    await eventually(() => server.connections() === 1 || 'not accepted');
+    await eventually(() => server.connections() === 0 || `${server.connections()} connections`);
     socket.destroy();
   });
 
@@ -226,19 +208,13 @@ describe('the admission server under pressure and change', () => {
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
     socket.write(headOf(good.length));
-    await eventually(
-      () => budget.requests() === 1,
-      () => 'the request never arrived',
-    );
+    await eventually(() => budget.requests() === 1 || 'the request never arrived');
     const closing = server.close(10_000);
     fixture.drain();
     socket.write(good);
     await Promise.all([closing, closeOf(socket)]);
     expect(text).to.match(/^HTTP\/1\.1 200 /);
-    await eventually(
-      () => server.connections() === 0,
-      () => `${server.connections()} connections`,
-    );
+    await eventually(() => server.connections() === 0 || `${server.connections()} connections`);
     idle.destroy();
   });
 
@@ -252,9 +228,6 @@ describe('the admission server under pressure and change', () => {
     const closed = closeOf(socket);
     await server.close(1);
     await closed;
-    await eventually(
-      () => server.connections() === 0,
-      () => `${server.connections()} connections`,
-    );
+    await eventually(() => server.connections() === 0 || `${server.connections()} connections`);
   });
 });

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type ProcessIdentity, enterPrefix, identify, isRunning, sendSignal, waitFor } from './machine.ts';
+import { enterPrefix, identify, is, isRunning, type ProcessIdentity, sendSignal, waitFor } from './machine.ts';
 
 export interface ComponentOptions {
   readonly name: string;
@@ -40,11 +40,7 @@ const tailOf = (logFile: string, lines = 15): string =>
 
 const kill = async (name: string, target: ProcessIdentity): Promise<void> => {
   sendSignal(target, 'SIGKILL');
-  await waitFor(
-    `end of ${name} after SIGKILL`,
-    () => isRunning(target),
-    (running) => !running,
-  );
+  await waitFor(`end of ${name} after SIGKILL`, () => isRunning(target), is(false));
 };
 
 const terminate = async (name: string, target: ProcessIdentity): Promise<void> => {

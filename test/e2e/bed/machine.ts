@@ -17,15 +17,21 @@ export interface WaitOptions {
 const describeOutcome = (outcome: unknown): string =>
   outcome instanceof Error ? outcome.message : (JSON.stringify(outcome) ?? 'nothing');
 
+/** What `waitFor` accepts: this value, a list of this length, at least this number. */
+export const is = (wanted: unknown) => (value: unknown) => value === wanted;
+export const ofLength = (wanted: number) => (list: readonly unknown[]) => list.length === wanted;
+export const atLeast = (wanted: number) => (value: number) => value >= wanted;
+
 /**
- * Calls `probe` until `accept` is content with what it returns, and returns that. A probe that throws counts as not yet.
+ * Calls `probe` until `accept` is content with what it returns, by default with anything, and returns that. A probe that
+ * throws counts as not yet.
  *
  * @throws Error naming `what` and the last thing seen, when the time is over; the signal's reason when it is aborted.
  */
 export const waitFor = async <T>(
   what: string,
   probe: () => Promise<T> | T,
-  accept: (value: T) => boolean,
+  accept: (value: T) => boolean = () => true,
   { timeoutSeconds = 60, intervalMs = 50, assert, signal }: WaitOptions = {},
 ): Promise<T> => {
   const deadline = performance.now() + timeoutSeconds * 1000;

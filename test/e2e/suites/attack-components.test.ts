@@ -194,12 +194,7 @@ describe('controllers and traffic-meter under attack, within the memory limits o
     const { spec } = await client.get<Lease>(LEASES, { namespace: ownNamespace, name });
     return [spec?.holderIdentity, spec?.acquireTime, spec?.leaseTransitions];
   };
-  const untilLed = (name: Target): Promise<unknown> =>
-    waitFor(
-      `a leader of ${name}`,
-      () => leader(name),
-      () => true,
-    );
+  const untilLed = (name: Target): Promise<unknown> => waitFor(`a leader of ${name}`, () => leader(name));
 
   /** The same process, as it was: none ended by the kernel, none that lost its Lease. */
   const unharmed = async (name: Target, during: () => Promise<object>): Promise<void> => {

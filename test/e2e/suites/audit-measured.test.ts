@@ -6,7 +6,7 @@ import { type Measured, crosses } from '../../../pkg/traffic/measured.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { type BedService, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { ofLength, waitFor } from '../bed/machine.ts';
 import { type Prometheus, startPrometheus } from '../prometheus.ts';
 import { type OperatorShell, createReader } from '../reader.ts';
 import { letRead, readerToken, SECURE_PORT, sendLoad, startMeasured } from '../traffic-meter-world.ts';
@@ -30,11 +30,7 @@ describe('measured traffic, read by the command', () => {
   const load = async (count: number): Promise<void> => {
     const [node] = world.nodes;
     if (node === undefined) throw new Error('no node');
-    await waitFor(
-      'the proxy answers',
-      () => sendLoad(node, service.clusterIPs[0] ?? '', service.port, count),
-      () => true,
-    );
+    await waitFor('the proxy answers', () => sendLoad(node, service.clusterIPs[0] ?? '', service.port, count));
   };
 
   before('three zones with meters, a Service, and 200 connections from one zone', async () => {
@@ -42,11 +38,7 @@ describe('measured traffic, read by the command', () => {
     const kubeconfig = await bed().kubeconfig({ user: 'operator', groups: [mastersGroup] });
     access = ['--kubeconfig', kubeconfig];
     service = await bed().service({ name: 'web', namespace: 'shop' });
-    await waitFor(
-      'three endpoints',
-      () => service.endpoints(),
-      ({ length }) => length === 3,
-    );
+    await waitFor('three endpoints', () => service.endpoints(), ofLength(3));
     const token = await readerToken(bed());
     const targets = world.nodes.map(({ addresses }) => `${addresses.ipv4}:${SECURE_PORT}`);
     prometheus = await startPrometheus(bed(), { jobs: [{ name: 'traffic-meter', targets, token }] });

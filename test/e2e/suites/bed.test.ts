@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
-import { run, waitFor } from '../bed/machine.ts';
+import { ofLength, run, waitFor } from '../bed/machine.ts';
 import type { SliceEndpoint } from '../bed/pod.ts';
 
 describe('bed', () => {
@@ -24,11 +24,7 @@ describe('bed', () => {
   });
 
   it('lets the real controller fill slices of both address families from Pods and Nodes', async () => {
-    await waitFor(
-      '8 endpoints',
-      () => service.endpoints(),
-      ({ length }) => length === 8,
-    );
+    await waitFor('8 endpoints', () => service.endpoints(), ofLength(8));
     const slices = await service.slices();
     expect(slices.map(({ addressType }) => addressType).sort()).to.deep.equal(['IPv4', 'IPv6']);
     for (const { addressType, endpoints } of slices) {

@@ -261,10 +261,8 @@ describe("evacuations with a zone cut off, and with this project's processes dea
     const ref = { namespace: SHOP, name: labelled?.metadata?.name ?? '' };
     const refused = await client
       .patch(ENDPOINT_SLICES, ref, 'merge', { metadata: { labels: { tried: 'again' } } }, { dryRun: true })
-      .then(
-        () => 'written',
-        (error: Error) => error.message,
-      );
+      .then(() => 'written')
+      .catch((error: Error) => error.message);
     expect(refused).to.contain('failed calling webhook');
     await off('every process dead, failurePolicy Fail');
     for (const replica of all) replica.start();

@@ -8,10 +8,11 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, NOWHERE } from '../../
 import { ENDPOINT_SLICES, FLOW_POLICIES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { rejection } from '../../fixtures/eventually.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { ofLength, waitFor } from '../bed/machine.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
 import { allReturned, AS_INSTALLED, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
 import type { StoredEvacuation } from '../evacuations.ts';
@@ -125,11 +126,7 @@ describe('evacuating a zone', () => {
       await bed().service({ ...common, name: 'load', annotations: asking('load-aware') }),
     );
     for (const service of services)
-      await waitFor(
-        `${service.name} has 12 endpoints`,
-        () => service.endpoints(),
-        ({ length }) => length === 12,
-      );
+      await waitFor(`${service.name} has 12 endpoints`, () => service.endpoints(), ofLength(12));
     for (const service of services)
       await settles(nodes[0]!, service, 'reaches zone a', (byZone) => (byZone['a'] ?? 0) > 0);
     for (const service of services.filter(({ name }) => HINTED.has(name)))
@@ -158,10 +155,7 @@ describe('evacuating a zone', () => {
   ];
   for (const { name, spec } of wrong) {
     it(`is refused by the API server ${name}`, async () => {
-      const refusal = await evacuate('wrong', spec as Partial<ZoneEvacuationSpec>).then(
-        () => undefined,
-        (error: unknown) => error,
-      );
+      const refusal = await rejection(evacuate('wrong', spec as Partial<ZoneEvacuationSpec>));
       expect(String(refusal)).to.match(/422|Invalid/);
     });
   }
@@ -217,11 +211,7 @@ describe('evacuating a zone', () => {
     this.timeout(120_000);
     const pod = await bed().pod({ node: nodes[0]!, app: 'web', namespace: SHOP, name: 'late' });
     const service = services[0]!;
-    await waitFor(
-      '14 endpoints',
-      () => service.endpoints(),
-      ({ length }) => length === 14,
-    );
+    await waitFor('14 endpoints', () => service.endpoints(), ofLength(14));
     const states = await Promise.all(Array.from({ length: 20 }, () => slices(service)));
     for (const state of states)
       for (const text of hintsIn(state)) if (text.startsWith('a:')) expect(text).to.equal(`a: ${NOWHERE}`);
@@ -230,11 +220,7 @@ describe('evacuating a zone', () => {
       expect(byZone, node.name).not.to.have.property('a');
     }
     await pod.remove();
-    await waitFor(
-      '12 endpoints',
-      () => service.endpoints(),
-      ({ length }) => length === 12,
-    );
+    await waitFor('12 endpoints', () => service.endpoints(), ofLength(12));
   });
 
   it('goes on after both commands were killed, and is repaired where a write was missed meanwhile', async function () {

@@ -20,7 +20,7 @@ import { openShell } from '../../support/docs/shell.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { ofLength, waitFor } from '../bed/machine.ts';
 import { INJECTED, NAMESPACE, openHelm, RECONCILER } from '../chart.ts';
 import { apply, applyDefinitions, commandReady, describeProxies, installedProgram } from '../commands.ts';
 import { openAudit } from '../settings-audit.ts';
@@ -178,11 +178,7 @@ describe('extension', () => {
 
   it('takes everything back before it releases a Shoot that is deleted', async () => {
     await bed().api.delete(path);
-    await waitFor(
-      'gone',
-      () => bed().api.list(extensionsOf(SHOOT)),
-      (left) => left.length === 0,
-    );
+    await waitFor('gone', () => bed().api.list(extensionsOf(SHOOT)), ofLength(0));
     const { metadata, spec } = await routedService();
     expect(spec.trafficDistribution).to.equal(undefined);
     expect(metadata.annotations ?? {}).not.to.have.property(ANNOTATION_APPLIED);

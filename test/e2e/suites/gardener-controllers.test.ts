@@ -13,7 +13,7 @@ import { exposeProgram } from '../bed/access.ts';
 import { ApiFailure } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, waitFor } from '../bed/machine.ts';
 import { apply, applyDefinitions } from '../commands.ts';
 import {
   authorizeExtensions,
@@ -189,12 +189,7 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
         `${MANAGED}/${installation}`,
         `/api/v1/namespaces/extension-${installation}`,
       ]) {
-        await waitFor(
-          `${path} gone`,
-          () => exists(path),
-          (there) => !there,
-          { timeoutSeconds: 120 },
-        );
+        await waitFor(`${path} gone`, () => exists(path), is(false), { timeoutSeconds: 120 });
       }
       const left = [
         ...(await bed().api.list<Named>(`${RBAC}/clusterroles`)),

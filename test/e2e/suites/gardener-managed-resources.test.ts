@@ -73,12 +73,12 @@ for (const version of ['1.141', '1.150'] as const) {
     const service = (name: string): Promise<Service> => world.service(NS, name);
     const write = (name: string): Promise<Service> =>
       world.client.patch<Service>(SERVICES, { namespace: NS, name }, 'merge', FOREIGN);
+    const routes =
+      (wanted: string | undefined) =>
+      ({ spec }: Service) =>
+        spec?.trafficDistribution === wanted;
     const expectReverted = (name: string): Promise<Service> =>
-      waitFor(
-        `${name} without the field`,
-        () => service(name),
-        ({ spec }) => spec?.trafficDistribution === undefined,
-      );
+      waitFor(`${name} without the field`, () => service(name), routes(undefined));
     const managersWrites = (since: number, name: string): number =>
       world.audit
         .of(MANAGER_USER, since)
@@ -142,26 +142,13 @@ for (const version of ['1.141', '1.150'] as const) {
         await world.client.patch(SEEDS, { name: SEED }, 'merge', {
           spec: { settings: { topologyAwareRouting: { enabled: true } } },
         });
-        await waitFor(
-          'the first value',
-          () => service('webhook'),
-          ({ spec }) => spec?.trafficDistribution === SAME_ZONE,
-        );
+        await waitFor('the first value', () => service('webhook'), routes(SAME_ZONE));
         // The API server's own caches learn of the namespace's label a moment after the value: until then it calls no webhook.
         const without = { spec: { trafficDistribution: null } };
-        await waitFor(
-          'admission that keeps the value',
-          () =>
-            world.client.patch<Service>(SERVICES, { namespace: NS, name: 'webhook' }, 'merge', without, {
-              dryRun: true,
-            }),
-          ({ spec }) => spec?.trafficDistribution === SAME_ZONE,
-        );
-        await waitFor(
-          'the value',
-          () => service('webhook'),
-          ({ spec }) => spec?.trafficDistribution === SAME_ZONE,
-        );
+        const tried = (): Promise<Service> =>
+          world.client.patch(SERVICES, { namespace: NS, name: 'webhook' }, 'merge', without, { dryRun: true });
+        await waitFor('admission that keeps the value', tried, routes(SAME_ZONE));
+        await waitFor('the value', () => service('webhook'), routes(SAME_ZONE));
         const watched = await watchVersions<Service>(bed(), `/api/v1/namespaces/${NS}/services`, 'webhook');
         const mark = world.audit.mark();
         for (let round = 0; round < 3; round += 1) await managed.reconcile();
@@ -295,11 +282,7 @@ for (const version of ['1.141', '1.150'] as const) {
           const labels = { 'example.com/foreign': 'x' };
           await bed().api.patch(path, { metadata: { labels }, rules: [...rules, more] });
           await ours.reconcile();
-          const { metadata } = await waitFor(
-            'the rules reverted',
-            role,
-            ({ rules: now }) => now.length === rules.length,
-          );
+          const { metadata } = await waitFor('the rules reverted', role, (now) => now.rules.length === rules.length);
           expect(metadata.labels).to.include(labels);
         });
       });

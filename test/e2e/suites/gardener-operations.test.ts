@@ -10,7 +10,7 @@ import { cluster, namespace, seed, shoot, ZONES } from '../../fixtures/gardener.
 import type { Registry } from '../../fixtures/oci-registry.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { type BedNode, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, waitFor } from '../bed/machine.ts';
 import { root } from '../chart.ts';
 import { apply, applyDefinitions, describeProxies } from '../commands.ts';
 import {
@@ -77,12 +77,7 @@ describe('gardener: the pages of docs/operations', () => {
     return (await bed().api.get<{ spec: { trafficDistribution?: string } }>(path)).spec.trafficDistribution;
   };
   const expectValue = (value: string | undefined, name: string, of = SHOOT): Promise<unknown> =>
-    waitFor(
-      `${value ?? 'nothing'} on ${name}`,
-      () => valueOf(name, of),
-      (found) => found === value,
-      { timeoutSeconds: 120 },
-    );
+    waitFor(`${value ?? 'nothing'} on ${name}`, () => valueOf(name, of), is(value), { timeoutSeconds: 120 });
   const deployments = async (of: string): Promise<Record<string, boolean>> => {
     interface Deployment {
       metadata: { name: string };

@@ -5,7 +5,7 @@ import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, waitFor } from '../bed/machine.ts';
 import { type Kubelets, type Workload, createNodes, deploy, startKubelets } from '../churn.ts';
 import { type StoredVersion, bareVersions, gapsIn, recordSlices } from '../hints-figures.ts';
 import {
@@ -114,11 +114,7 @@ describe('hints during a rolling update', () => {
     const history = await recordSlices(client, namespace);
     webhook.signal('SIGSTOP');
     const restarted = workload.restart(2);
-    await waitFor(
-      'a write that is late',
-      () => looking.next().some(({ message }) => isLate(message)),
-      (late) => late,
-    );
+    await waitFor('a write that is late', () => looking.next().some(({ message }) => isLate(message)), is(true));
     webhook.signal('SIGCONT');
     await restarted;
     await untilAllHinted();

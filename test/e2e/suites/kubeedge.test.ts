@@ -7,7 +7,7 @@ import { type NodeGroupOptions, nodeGroup, nodeGroupCrd, zonalVolume } from '../
 import type { KubernetesObject } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedService, type Traffic, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, ofLength, waitFor } from '../bed/machine.ts';
 import { documents, openHelm } from '../chart.ts';
 import { apply, ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController } from '../flow-world.ts';
@@ -36,12 +36,7 @@ describe("KubeEdge's NodeGroups", function () {
   const recordOf = async (name: string): Promise<string | undefined> =>
     (await nodeOf(name)).metadata.annotations?.[ANNOTATION_GROUP_ZONE];
   const zoneBecomes = (name: string, zone: string | undefined, options = {}): Promise<unknown> =>
-    waitFor(
-      `zone of ${name} is ${zone}`,
-      () => zoneOf(name),
-      (found) => found === zone,
-      options,
-    );
+    waitFor(`zone of ${name} is ${zone}`, () => zoneOf(name), is(zone), options);
 
   const create = (name: string, options: NodeGroupOptions): Promise<unknown> =>
     bed().api.create(groupsPath, nodeGroup(name, options));
@@ -70,11 +65,7 @@ describe("KubeEdge's NodeGroups", function () {
   const reaches = async (from: string, wanted: readonly string[]): Promise<void> => {
     const places = ({ byNode }: Traffic): string => Object.keys(byNode).sort().join();
     const all = [...wanted].sort().join();
-    await waitFor(
-      `connections of ${from} reach ${all}`,
-      () => connect(from),
-      (traffic) => places(traffic) === all,
-    );
+    await waitFor(`connections of ${from} reach ${all}`, () => connect(from).then(places), is(all));
     const traffic = await connect(from);
     expect(places(traffic), `where connections of ${from} go`).to.equal(all);
     expect({ total: traffic.total, errors: traffic.errors }).to.deep.equal({ total: connections, errors: {} });
@@ -126,11 +117,7 @@ describe("KubeEdge's NodeGroups", function () {
 
   it('gives members the group as their zone, and endpoints and connections follow', async () => {
     await bed().api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', nodeGroupCrd());
-    await waitFor(
-      'NodeGroups are served',
-      () => bed().api.list(groupsPath),
-      () => true,
-    );
+    await waitFor('NodeGroups are served', () => bed().api.list(groupsPath));
     await create('north', { matchLabels: { site: 'north' } });
     await create('south', { nodes: ['s1', 's2'] });
     await create('west', { nodes: ['w1'] });
@@ -191,11 +178,7 @@ describe("KubeEdge's NodeGroups", function () {
     /** A further Service: once its endpoints are written, the control plane is done with what came before. */
     const after = async (name: string): Promise<BedService> => {
       const service = await bed().service({ name, app: 'alone', namespace });
-      await waitFor(
-        `endpoints of ${name}`,
-        () => service.endpoints(),
-        (found) => found.length === 1,
-      );
+      await waitFor(`endpoints of ${name}`, () => service.endpoints(), ofLength(1));
       return service;
     };
     const slices = readAudit(bed().auditLog);
@@ -213,10 +196,6 @@ describe("KubeEdge's NodeGroups", function () {
     );
     expect(await zonesOf(alone), 'written before it').to.deep.equal(['west']);
     await alone.patch({ metadata: { annotations: { touched: 'once' } } });
-    await waitFor(
-      'the touched Service follows',
-      () => zonesOf(alone),
-      (found) => String(found) === 'elsewhere',
-    );
+    await waitFor('the touched Service follows', () => zonesOf(alone).then(String), is('elsewhere'));
   });
 });

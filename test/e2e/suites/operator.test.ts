@@ -6,7 +6,7 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER, LABEL_STRATEGY } from 
 import { mastersGroup } from '../bed/access.ts';
 import { defaultControllers } from '../bed/control-plane.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, waitFor } from '../bed/machine.ts';
 import { COMPONENTS, type Helm, openHelm } from '../chart.ts';
 import { describeProxies } from '../commands.ts';
 import { type Kubelet, startKubelet } from '../kubelet.ts';
@@ -119,11 +119,7 @@ describe('a new operator', () => {
 
     read(ENABLE, 'On any cluster');
     it('gives the Service that was labelled its field, and every endpoint its hint', async () => {
-      await waitFor(
-        'field',
-        () => fieldOf(),
-        (field) => field === 'PreferSameZone',
-      );
+      await waitFor('field', () => fieldOf(), is('PreferSameZone'));
       await waitFor(
         'hints',
         () => web.endpoints(),
@@ -134,11 +130,7 @@ describe('a new operator', () => {
     read('docs/usage/audit.md');
     read(ENABLE, 'Switch it off');
     it('has taken the field back', async () => {
-      await waitFor(
-        'field',
-        () => fieldOf(),
-        (field) => field === undefined,
-      );
+      await waitFor('field', () => fieldOf(), is(undefined));
     });
 
     it('has a shop whose Service a FlowPolicy tunes', async () => {
@@ -270,11 +262,7 @@ describe('a new operator', () => {
         spec: { runtimeCluster: { settings: { topologyAwareRouting: { enabled } } } },
       });
     const expectField = (value: string | undefined): Promise<unknown> =>
-      waitFor(
-        `field ${value}`,
-        () => fieldOf(GARDEN_SERVICE, 'garden'),
-        (field) => field === value,
-      );
+      waitFor(`field ${value}`, () => fieldOf(GARDEN_SERVICE, 'garden'), is(value));
 
     read(INSTALL, 'Garden runtime cluster');
     it('becomes ready', () => deploymentsReady(namespace, ['settings-reconciler', 'endpointslice-webhook']));

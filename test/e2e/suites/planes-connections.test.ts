@@ -19,7 +19,7 @@ import { topologyJson } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { type BedNode, type BedPod, type BedService, type Traffic, useBed } from '../bed/index.ts';
 import { defaultControllers } from '../bed/control-plane.ts';
-import { waitFor } from '../bed/machine.ts';
+import { atLeast, waitFor } from '../bed/machine.ts';
 import { startWebhook } from '../commands.ts';
 import { defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
 import { connectAs, startReconciler } from '../hints-support.ts';
@@ -258,11 +258,7 @@ describe(`Cilium ${RELEASE}, from objects to connections (E2E_SEED=${seed})`, ()
         if (name === 'is evacuated') await reachesPhase(admin, 'a', ['Evacuated']);
         const known = answered;
         await then();
-        await waitFor(
-          'connections since',
-          () => answered,
-          (now) => now > known + 100,
-        );
+        await waitFor('connections since', () => answered, atLeast(known + 101));
         expect(failures).to.deep.equal([]);
       });
   });

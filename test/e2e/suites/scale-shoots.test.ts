@@ -22,7 +22,7 @@ import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { type StoredObject, storeObjects, stored, untilKnown } from '../bed/etcd-objects.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { atLeast, waitFor } from '../bed/machine.ts';
 import { ownNamespace } from '../commands.ts';
 import { connectAs, RECONCILER_USER } from '../hints-support.ts';
 import { keepResults, keptResults } from '../results.ts';
@@ -215,11 +215,7 @@ for (const shoots of SIZES) {
     };
     const flip = (enabled: boolean) => async (writes: () => readonly Write[]) => {
       await client.patch(SEEDS, { name: SEED_NAME }, 'merge', { spec: seed({ enabled }).spec });
-      await until(
-        'a patch for each Service',
-        () => patched(writes()),
-        (count) => count >= changing,
-      );
+      await until('a patch for each Service', () => patched(writes()), atLeast(changing));
     };
 
     it('starts with the setting off, and writes to no Service', async () => {

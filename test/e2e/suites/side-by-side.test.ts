@@ -16,7 +16,7 @@ import { cluster, garden, namespace as gardenerNamespace, ZONES } from '../../fi
 import { exposeAddress } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { type Bed, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { atLeast, is, ofLength, waitFor } from '../bed/machine.ts';
 import type { BedService, Slice } from '../bed/pod.ts';
 import { COMPONENTS, FLOW, INJECTED, openHelm, RECONCILER, root, WEBHOOK } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
@@ -203,11 +203,7 @@ describe('a seed and a garden runtime side by side', () => {
     await programs.get(name)?.stop();
     const since = audit.mark();
     programs.delete(name);
-    await waitFor(
-      'another planner',
-      () => holderOf('flow-controller'),
-      (holder) => holder === RUNTIME.namespace,
-    );
+    await waitFor('another planner', () => holderOf('flow-controller'), is(RUNTIME.namespace));
     // The webhook of the seed, which knows no flow-controller but its own by name, lets the runtime's plan pass.
     const [slice] = await plan();
     const path = `/apis/discovery.k8s.io/v1/namespaces/istio-ingress/endpointslices/${slice!.metadata.name}`;
@@ -215,11 +211,7 @@ describe('a seed and a garden runtime side by side', () => {
     await bed().api.patch(path, { endpoints });
     const writesBy = (installation: Installation): AuditEvent[] =>
       audit.of(userOf(installation, FLOW), since).filter(({ objectRef }) => objectRef?.resource === 'endpointslices');
-    await waitFor(
-      'the plan of the runtime',
-      () => writesBy(RUNTIME).length,
-      (count) => count > 0,
-    );
+    await waitFor('the plan of the runtime', () => writesBy(RUNTIME).length, atLeast(1));
     await plan();
     expect(writesBy(SEED)).to.deep.equal([]);
   });
@@ -262,11 +254,7 @@ describe('a seed and a garden runtime side by side', () => {
     await programs.get(running)?.stop();
     programs.delete(running);
     const cleanup = await start(SEED, RECONCILER, '--cleanup');
-    await waitFor(
-      'the end of the clean-up',
-      () => cleanup.pid,
-      (pid) => pid === undefined,
-    );
+    await waitFor('the end of the clean-up', () => cleanup.pid, is(undefined));
     const log = readFileSync(cleanup.logFile, 'utf8');
     expect(log).to.contain('left to another installation: namespace garden\n');
     const distribution = async (namespace: string): Promise<string | undefined> =>
@@ -274,11 +262,7 @@ describe('a seed and a garden runtime side by side', () => {
     for (const [namespace, { by }] of Object.entries(OWNED))
       expect(await distribution(namespace), namespace).to.equal(by === RUNTIME ? 'PreferSameZone' : undefined);
     const flow = await start(SEED, FLOW, '--cleanup');
-    await waitFor(
-      'the end of the clean-up',
-      () => flow.pid,
-      (pid) => pid === undefined,
-    );
+    await waitFor('the end of the clean-up', () => flow.pid, is(undefined));
     expect(readFileSync(flow.logFile, 'utf8')).to.contain(
       `the flow-controller of namespace ${RUNTIME.namespace} plans`,
     );
@@ -304,25 +288,15 @@ describe('a seed and a garden runtime side by side', () => {
       for (const what of ['rights', 'workload'] as const)
         await removeRendered(bed(), { namespace: SEED.namespace, release: SEED.namespace }, component, what);
     }
-    await waitFor(
-      'the claim',
-      () => holderOf('admission'),
-      (holder) => holder === RUNTIME.namespace,
-    );
-    await waitFor(
-      'its entries for slices',
-      () => entries(RUNTIME),
-      (names) => names.length === 7,
-    );
+    await waitFor('the claim', () => holderOf('admission'), is(RUNTIME.namespace));
+    await waitFor('its entries for slices', () => entries(RUNTIME), ofLength(7));
     await waitFor('hints', writeSlice, ([zone]) => zone === 'a');
     const registration = (): Promise<number> =>
       bed()
         .api.get(`${WEBHOOKS}/${SEED.name}`)
-        .then(
-          () => 200,
-          ({ status }: { status: number }) => status,
-        );
-    await waitFor('the end of the registration of the seed', registration, (code) => code === 404);
+        .then(() => 200)
+        .catch(({ status }: { status: number }) => status);
+    await waitFor('the end of the registration of the seed', registration, is(404));
     nothingForbidden([RUNTIME]);
   });
 });

@@ -11,7 +11,7 @@ import type { HintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import { describeDocument } from '../../fixtures/document.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { ofLength, waitFor } from '../bed/machine.ts';
 import { describeProxies } from '../commands.ts';
 
 const run = promisify(execFile);
@@ -70,11 +70,7 @@ describe('kubectl topology', () => {
         HOME: directory,
         KUBECONFIG: await bed().kubeconfig({ user: READER }),
       };
-      await waitFor(
-        '4 endpoints',
-        () => service.endpoints(),
-        ({ length }) => length === 4,
-      );
+      await waitFor('4 endpoints', () => service.endpoints(), ofLength(4));
     },
   );
 

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { atLeast, is, ofLength, waitFor } from '../bed/machine.ts';
 import {
   addLocalDns,
   inside,
@@ -55,11 +55,7 @@ describe('the traffic-meter on a real kernel', () => {
     }
     [client] = nodes as [BedNode];
     service = await bed().service({ name: 'web', ipFamilyPolicy: 'RequireDualStack' });
-    await waitFor(
-      'six endpoints',
-      () => service.endpoints(),
-      (endpoints) => endpoints.length === 6,
-    );
+    await waitFor('six endpoints', () => service.endpoints(), ofLength(6));
     await installCounters(client, pods);
     meter = await startMeter(bed(), client);
     other = await startMeter(bed(), nodes[1] as BedNode);
@@ -93,18 +89,9 @@ describe('the traffic-meter on a real kernel', () => {
 
   const addressOf = (family: (typeof FAMILIES)[number]): string => (family === 'IPv4' ? ipv4() : ipv6());
   const countsExactly = (by: Meter, expected: number): Promise<number> =>
-    waitFor(
-      `${expected} connections`,
-      () => connectionsOf(by),
-      (count) => count === expected,
-      { timeoutSeconds: 30 },
-    );
+    waitFor(`${expected} connections`, () => connectionsOf(by), is(expected), { timeoutSeconds: 30 });
   const answers = (node: BedNode, address: string): Promise<Load> =>
-    waitFor(
-      `the proxy of ${node.name} answers on ${address}`,
-      () => sendLoad(node, address, service.port, 1),
-      () => true,
-    );
+    waitFor(`the proxy of ${node.name} answers on ${address}`, () => sendLoad(node, address, service.port, 1));
 
   const loads: Load[] = [];
 
@@ -113,12 +100,7 @@ describe('the traffic-meter on a real kernel', () => {
       loads.push(await answers(client, addressOf(family)));
       loads.push(await sendLoad(client, addressOf(family), service.port, connections));
       const expected = loads.reduce((sum, load) => sum + load.connections, 0);
-      await waitFor(
-        `${expected} connections`,
-        () => connectionsOf(meter),
-        (count) => count >= expected,
-        { timeoutSeconds: 30 },
-      );
+      await waitFor(`${expected} connections`, () => connectionsOf(meter), atLeast(expected), { timeoutSeconds: 30 });
       await equalsKernel();
       // An attempt that met no rule of the proxy yet was a connection, too.
       expect(await connectionsOf(meter), 'connections').to.equal(expected);
@@ -197,11 +179,7 @@ describe('the traffic-meter on a real kernel', () => {
     const ports = [{ name: 'main', port: 80, targetPort: 8080, nodePort: NODE_PORT }];
     await bed().service({ name: 'door', app: 'web', spec: { type: 'NodePort', ports } });
     const { ipv4: entry } = client.addresses;
-    await waitFor(
-      'the node port answers',
-      () => sendLoad('outside', entry, NODE_PORT, 1),
-      () => true,
-    );
+    await waitFor('the node port answers', () => sendLoad('outside', entry, NODE_PORT, 1));
     await sendLoad('outside', entry, NODE_PORT, 59);
     const counted = async (by: Meter, labels: Readonly<Record<string, string>>): Promise<number> =>
       sumOf(await by.read('topology_traffic_connections_total'), labels);
@@ -223,12 +201,7 @@ describe('the traffic-meter on a real kernel', () => {
     expect(await connectionsOf(meter), 'connections that began before').to.equal(0);
     const earlier = await readCounters(client);
     await sendLoad(client, ipv4(), service.port, 50);
-    await waitFor(
-      '50 connections',
-      () => connectionsOf(meter),
-      (count) => count === 50,
-      { timeoutSeconds: 30 },
-    );
+    await waitFor('50 connections', () => connectionsOf(meter), is(50), { timeoutSeconds: 30 });
     for (const [index, zone] of zones.entries()) {
       const { name } = pods[index] as BedPod;
       const [now, then] = [(await readCounters(client)).get(name), earlier.get(name)];
@@ -261,12 +234,7 @@ describe('the traffic-meter on a real kernel', () => {
     process.kill(follower, 'SIGSTOP');
     await sendLoad(client, ipv4(), service.port, 200);
     process.kill(follower, 'SIGCONT');
-    await waitFor(
-      'an overrun',
-      () => lost('Overrun'),
-      (count) => count > 0,
-      { timeoutSeconds: 30 },
-    );
+    await waitFor('an overrun', () => lost('Overrun'), atLeast(1), { timeoutSeconds: 30 });
     await countsExactly(small, 200);
 
     // What begins and ends unseen leaves nothing to be found: it is not made up for.
@@ -277,12 +245,7 @@ describe('the traffic-meter on a real kernel', () => {
     await inside(client, 'sleep', '3');
     await inside(client, 'conntrack', '-L');
     process.kill(follower, 'SIGCONT');
-    await waitFor(
-      'another overrun',
-      () => lost('Overrun'),
-      (count) => count > overruns,
-      { timeoutSeconds: 30 },
-    );
+    await waitFor('another overrun', () => lost('Overrun'), atLeast(overruns + 1), { timeoutSeconds: 30 });
     expect(await connectionsOf(small), 'connections').to.be.within(200, 399);
     await small.component.stop();
     meter.component.start();

@@ -8,7 +8,7 @@ import { ANNOTATION_PLAN, EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/ap
 import { exposeAddress, mastersGroup } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { run, waitFor } from '../bed/machine.ts';
+import { is, ofLength, run, waitFor } from '../bed/machine.ts';
 import type { Slice } from '../bed/pod.ts';
 import { COMPONENTS, FLOW, NAMESPACE, openHelm, RECONCILER, root, WEBHOOK } from '../chart.ts';
 import type { Component, Helm } from '../chart.ts';
@@ -74,11 +74,9 @@ describe('the end of an installation', () => {
     const probe = () =>
       bed()
         .api.get(`/api/v1/namespaces/${NAMESPACE}`)
-        .then(
-          () => 'there',
-          () => 'gone',
-        );
-    await waitFor(`namespace ${wanted}`, probe, (is) => is === wanted);
+        .then(() => 'there')
+        .catch(() => 'gone');
+    await waitFor(`namespace ${wanted}`, probe, is(wanted));
   };
 
   const makeNamespace = async (): Promise<void> => {
@@ -114,11 +112,7 @@ describe('the end of an installation', () => {
 
   /** API servers hear of what is gone a moment later. */
   const unchanged = async (): Promise<void> =>
-    void (await waitFor(
-      'a slice that is written as it is',
-      () => writeSlice(),
-      (slice) => hintsOf(slice).length === 0,
-    ));
+    void (await waitFor('a slice that is written as it is', () => writeSlice().then(hintsOf), ofLength(0)));
 
   before(async () => {
     helm = await openHelm();
@@ -164,11 +158,9 @@ describe('the end of an installation', () => {
       const status = () =>
         bed()
           .api.get(leasePath)
-          .then(
-            () => 200,
-            (error: { status: number }) => error.status,
-          );
-      await waitFor(`the end of ${leasePath}`, status, (code) => code === 404);
+          .then(() => 200)
+          .catch((error: { status: number }) => error.status);
+      await waitFor(`the end of ${leasePath}`, status, is(404));
     });
   }
 
@@ -212,11 +204,7 @@ describe('the end of an installation', () => {
       (slice) => hintsOf(slice).join() === 'a,b',
     );
     await removeRendered(bed(), HERE, FLOW, 'rights');
-    await waitFor(
-      'spread',
-      () => touch(metadata.name),
-      (slice) => hintsOf(slice).length === 0,
-    );
+    await waitFor('spread', () => touch(metadata.name).then(hintsOf), ofLength(0));
   });
 
   it('leaves nothing where processes crash and another writer deletes the namespace, and only that', async () => {
@@ -224,15 +212,11 @@ describe('the end of an installation', () => {
     await install();
     await untilOwned();
     await stopAll();
-    await waitFor(
-      'what a registration without a webhook does',
-      () =>
-        writeSlice().then(
-          () => 'written',
-          ({ message }: Error) => message,
-        ),
-      (outcome) => outcome.includes('failed calling webhook'),
-    );
+    const outcome = (): Promise<string> =>
+      writeSlice()
+        .then(() => 'written')
+        .catch(({ message }: Error) => message);
+    await waitFor('what a registration without a webhook does', outcome, (text) => /failed calling webhook/.test(text));
     await bed().api.delete(`/api/v1/namespaces/${NAMESPACE}`);
     await namespaceIs('gone');
     await nothingActs(bed());

@@ -138,10 +138,7 @@ describe('whether the Deployment is removed', () => {
     const faults: { now?: Before | undefined } = {};
     const client = server.client((...call) => faults.now?.(...call));
     const watch = watchDeployment({ client, deployment: ref, clock, timeoutMs: 3_000, logger });
-    await eventually(
-      () => clock.pending === 0,
-      () => 'the first look has not ended',
-    );
+    await eventually(() => clock.pending === 0 || 'the first look has not ended');
     server.remove(DEPLOYMENTS, ref);
     if (now !== undefined) server.put(DEPLOYMENTS, now);
     faults.now = before;
@@ -181,10 +178,7 @@ describe('whether the Deployment is removed', () => {
     const silent: Before = (_call, signal) =>
       new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
     const { clock, removed } = await setup({ first: THERE, now: THERE, before: silent });
-    await eventually(
-      () => clock.pending === 1,
-      () => 'no second look',
-    );
+    await eventually(() => clock.pending === 1 || 'no second look');
     await clock.advance(3_000);
     expect(await removed).to.equal(false);
   });

@@ -138,10 +138,7 @@ describe('client, when a request fails', () => {
       bed.client = createClient({ config: bed.config, userAgent: 'unit/1.0', clock: recording, random: () => 0 });
       api().get('/version').reply(429, status(429, 'TooManyRequests'), { 'retry-after': '5' });
       const pending = rejection(bed.client.raw('/version', controller.signal));
-      await eventually(
-        () => timers.includes(5_000),
-        () => `timers started: ${timers.join(', ')}`,
-      );
+      await eventually(() => timers.includes(5_000) || `timers started: ${timers.join(', ')}`);
       controller.abort(new Error('stop'));
       expect(await pending).to.have.property('message', 'stop');
     });

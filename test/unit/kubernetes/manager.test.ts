@@ -73,16 +73,9 @@ describe('a manager', () => {
       (error: unknown) => error,
     );
   };
-  const step = (name: string): Promise<void> =>
-    eventually(
-      () => steps.includes(name),
-      () => `at ${steps.join()}`,
-    );
+  const step = (name: string): Promise<void> => eventually(() => steps.includes(name) || `at ${steps.join()}`);
   const ports = async (): Promise<[string, string]> => {
-    await eventually(
-      () => session.printed.length > 0,
-      () => 'nothing printed',
-    );
+    await eventually(() => session.printed.length > 0 || 'nothing printed');
     const [, health = '', metrics = ''] =
       /^health on port (\d+), metrics on port (\d+)\n$/.exec(session.printed[0] ?? '') ?? [];
     return [health, metrics];
@@ -249,10 +242,7 @@ describe('a manager', () => {
       await step('follow');
       expect(seen).to.deep.equal([]);
       fill();
-      await eventually(
-        () => seen.length === 1,
-        () => `reconciled ${seen.join()}`,
-      );
+      await eventually(() => seen.length === 1 || `reconciled ${seen.join()}`);
       enqueue('more');
       await session.clock.settle();
       expect(seen).to.deep.equal(['web', 'more']);

@@ -126,10 +126,7 @@ describe('health and metrics servers', () => {
     };
     const server = await figures(text);
     const asked = [get(server.port, '/metrics'), get(server.port, '/metrics')];
-    await eventually(
-      () => rendered > 0,
-      () => 'nobody asked',
-    );
+    await eventually(() => rendered > 0 || 'nobody asked');
     // A request that is answered came after the two.
     await get(server.port, '/other');
     answer.resolve('figures');
@@ -151,10 +148,7 @@ describe('health and metrics servers', () => {
     const half: Socket[] = [];
     for (let count = 0; count < 230; count += 1) half.push(await opened(port, 'GET /healthz HTTP/1.1\r\n'));
     expect((await get(port, '/healthz')).status).to.equal(200);
-    await eventually(
-      () => half.slice(0, 30).every(isClosed),
-      () => `${half.filter(isClosed).length} closed`,
-    );
+    await eventually(() => half.slice(0, 30).every(isClosed) || `${half.filter(isClosed).length} closed`);
     expect(half.slice(40).filter(isClosed)).to.deep.equal([]);
     for (const socket of half) socket.destroy();
   });
