@@ -50,7 +50,7 @@ export const createRegistering = (options: {
   };
 
   const remove = async (): Promise<void> => {
-    const deadline = createDeadline(clock, GOODBYE_MS);
+    using deadline = createDeadline(clock, GOODBYE_MS);
     try {
       if (keeper !== undefined) {
         await keeper.remove(deadline.signal);
@@ -61,8 +61,6 @@ export const createRegistering = (options: {
       logger.info('installation removed; webhook configuration deleted');
     } catch (error) {
       logger.warn('cannot delete the webhook configuration; garbage collection removes it with its owner', { error });
-    } finally {
-      deadline.dispose();
     }
   };
 

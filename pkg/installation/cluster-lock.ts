@@ -81,15 +81,13 @@ export const createClusterLock = (options: {
 
   /** Whether it is known afterwards whose the claim is. */
   const attempt = async (signal: AbortSignal): Promise<boolean> => {
-    const deadline = createDeadline(clock, TRY_MS, signal);
+    using deadline = createDeadline(clock, TRY_MS, signal);
     try {
       await (owner === undefined ? look : take)(deadline.signal);
       return true;
     } catch (error) {
       if (!signal.aborted) logger.warn('cannot reach the cluster lock, retrying', { lease: lease.name, error });
       return false;
-    } finally {
-      deadline.dispose();
     }
   };
 
@@ -114,13 +112,11 @@ export const createClusterLock = (options: {
     /** Gives it up, so that another installation need not wait; after `run` has ended. Rejects never. */
     async release(): Promise<void> {
       if (!held) return;
-      const deadline = createDeadline(clock, TRY_MS);
+      using deadline = createDeadline(clock, TRY_MS);
       try {
         await lock.release(deadline.signal);
       } catch (error) {
         logger.warn('cannot release the cluster lock; other installations wait until it expires', { error });
-      } finally {
-        deadline.dispose();
       }
       announce(false, '');
     },

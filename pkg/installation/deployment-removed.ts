@@ -23,7 +23,7 @@ interface Deployment extends KubernetesObject {
 type Sight = 'there' | 'leaving' | 'missing' | 'unknown';
 
 const look = async ({ client, deployment, clock, timeoutMs, logger }: DeploymentWatchOptions): Promise<Sight> => {
-  const deadline = createDeadline(clock, timeoutMs);
+  using deadline = createDeadline(clock, timeoutMs);
   try {
     const { metadata, spec } = await client.get<Deployment>(DEPLOYMENTS, deployment, deadline.signal);
     return metadata?.deletionTimestamp !== undefined || spec?.replicas === 0 ? 'leaving' : 'there';
@@ -33,8 +33,6 @@ const look = async ({ client, deployment, clock, timeoutMs, logger }: Deployment
       error,
     });
     return 'unknown';
-  } finally {
-    deadline.dispose();
   }
 };
 

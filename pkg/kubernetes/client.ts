@@ -42,7 +42,8 @@ const createWatch = (exchange: Exchange, random: () => number): Client['watch'] 
     const seconds = options.timeoutSeconds ?? watchTimeoutSeconds(random);
     const path = withQuery(collectionPath(resource, options.namespace), watchQuery(options, seconds));
     const call: Call = { method: 'GET', path };
-    const { body, deadline } = await exchange.open(call, signal);
+    const { body, deadline: opened } = await exchange.open(call, signal);
+    using deadline = opened;
     try {
       deadline.restart((seconds + WATCH_GRACE_SECONDS) * 1000);
       options.onOpen?.();
@@ -50,7 +51,6 @@ const createWatch = (exchange: Exchange, random: () => number): Client['watch'] 
     } catch (error) {
       throw exchange.failure(error, call, deadline, signal);
     } finally {
-      deadline.dispose();
       body.destroy();
     }
   };

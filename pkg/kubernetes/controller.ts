@@ -45,7 +45,7 @@ export const createController = (options: {
 
   /** One call of the reconciler under its time limit, and what it means for the key, which the caller gives back. */
   const takeTurn = async (key: string, stop: AbortSignal): Promise<ReconcileOutcome> => {
-    const deadline = createDeadline(clock, timeoutMs, stop);
+    using deadline = createDeadline(clock, timeoutMs, stop);
     const onAbort = (): void => {
       // Said at once: a reconcile that ignores its signal may never get to the error below.
       if (deadline.expired) logger.warn('reconcile exceeded its time limit, aborting it', { item: key, timeoutMs });
@@ -66,8 +66,6 @@ export const createController = (options: {
       logger.error('reconcile failed, will retry with back-off', { item: key, error });
       queue.addRateLimited(key);
       return deadline.expired ? 'timeout' : 'error';
-    } finally {
-      deadline.dispose();
     }
   };
 

@@ -205,14 +205,12 @@ export const createExchange = (options: {
     let refused: Error | undefined;
     const { refusal } = call;
     const asking = refusal === undefined ? call : { ...call, refusal: () => (refused = refusal()) };
-    const deadline = createDeadline(clock, requestTimeoutMs, signal);
+    using deadline = createDeadline(clock, requestTimeoutMs, signal);
     try {
       const answer = await head(asking, deadline);
       return await abortable(bytesOf(answer.body, call), deadline.signal);
     } catch (error) {
       throw refused ?? failure(error, call, deadline, signal);
-    } finally {
-      deadline.dispose();
     }
   };
 
@@ -251,7 +249,7 @@ export const createExchange = (options: {
         const { body } = await head(call, deadline);
         return { body, deadline };
       } catch (error) {
-        deadline.dispose();
+        deadline[Symbol.dispose]();
         throw failure(error, call, deadline, signal);
       }
     },

@@ -75,15 +75,13 @@ export const runLeaderElection = async (
 
   /** One try that ends after `limitMs` at the latest; what goes wrong is logged and tried again later. */
   const attempt = async (limitMs: number, until: AbortSignal): Promise<Attempt> => {
-    const deadline = createDeadline(clock, limitMs, until);
+    using deadline = createDeadline(clock, limitMs, until);
     try {
       return await lock.tryAcquireOrRenew(deadline.signal);
     } catch (error) {
       if (!until.aborted)
         logger.warn('cannot reach the lease', { error: deadline.expired ? 'request timed out' : error });
       return { kind: 'contended' };
-    } finally {
-      deadline.dispose();
     }
   };
 
@@ -126,21 +124,19 @@ export const runLeaderElection = async (
   };
 
   const release = async (): Promise<void> => {
-    const deadline = createDeadline(clock, renewDeadlineMs / 2);
+    using deadline = createDeadline(clock, renewDeadlineMs / 2);
     try {
       await lock.release(deadline.signal);
       logger.info('released the lease');
     } catch (error) {
       logger.warn('cannot release the lease; other replicas wait until it expires', { error });
-    } finally {
-      deadline.dispose();
     }
   };
 
   const since = await acquire();
   if (since === undefined) return { kind: 'stopped' };
   logger.info('started leading');
-  const deadline = createDeadline(clock, Math.max(0, since + renewDeadlineMs - clock.monotonic()), signal);
+  using deadline = createDeadline(clock, Math.max(0, since + renewDeadlineMs - clock.monotonic()), signal);
   const term: Term = { deadline, renewedAt: since };
   const holds = (): boolean => term.stolenBy === undefined && !deadline.check();
   // A microtask later, so that a synchronous throw is a rejection.
@@ -162,7 +158,6 @@ export const runLeaderElection = async (
     } else if (loss === undefined) await release();
     return loss ?? (signal.aborted ? undefined : early) ?? { kind: 'stopped' };
   } finally {
-    deadline.dispose();
     logger.info('stopped leading');
   }
 };

@@ -160,9 +160,8 @@ export const createManager = (
   };
 
   const flushEvents = async (): Promise<void> => {
-    const limit = createDeadline(clock, EVENT_FLUSH_MS);
+    using limit = createDeadline(clock, EVENT_FLUSH_MS);
     await events.flush(limit.signal).catch(() => undefined);
-    limit.dispose();
   };
 
   return {

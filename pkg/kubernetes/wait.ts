@@ -106,8 +106,8 @@ export const createDeadline = (clock: Clock, delayMs: number, signal?: AbortSign
     restart,
     /** Aborts at once for a reason of the owner, neither expiry nor the caller. */
     abort: (reason: unknown): void => controller.abort(reason),
-    /** Releases timer and listener; must be called, or both outlive the request. */
-    dispose(): void {
+    /** Releases timer and listener, which outlive the request otherwise: a deadline is held with `using`. */
+    [Symbol.dispose](): void {
       timer?.cancel();
       dueAt = Number.POSITIVE_INFINITY;
       signal?.removeEventListener('abort', follow);

@@ -141,7 +141,7 @@ export const createPrometheusClient = ({ config, clock, userAgent }: PrometheusO
      */
     async query(promql: string, signal: AbortSignal): Promise<string> {
       signal.throwIfAborted();
-      const deadline = createDeadline(clock, timeoutSeconds * 1_000, signal);
+      using deadline = createDeadline(clock, timeoutSeconds * 1_000, signal);
       try {
         return await abortable(exchange(promql, deadline.signal), deadline.signal);
       } catch (error) {
@@ -149,8 +149,6 @@ export const createPrometheusClient = ({ config, clock, userAgent }: PrometheusO
         if (deadline.check()) throw new LoadError('Timeout', `no answer within ${timeoutSeconds} s`, { cause: error });
         if (error instanceof LoadError) throw error;
         throw new LoadError('Unreachable', `no answer: ${codeOf(error)}`, { cause: error });
-      } finally {
-        deadline.dispose();
       }
     },
     /** Breaks every connection; pending queries reject. */

@@ -265,7 +265,7 @@ export const createResourceMetrics = (
     previous: UsageTable | undefined,
     signal: AbortSignal,
   ): Promise<UsageTable> => {
-    const deadline = createDeadline(clock, timeoutSeconds * 1_000, signal);
+    using deadline = createDeadline(clock, timeoutSeconds * 1_000, signal);
     try {
       const table = await listAll({ namespace, ...defined({ labelSelector }) }, previous, deadline.signal);
       if (labelSelector === undefined) scope.learn(namespace, table.byPod.size, clock.monotonic());
@@ -275,8 +275,6 @@ export const createResourceMetrics = (
       if (!deadline.check()) throw apiFailure(error);
       const message = `no list of PodMetrics in namespace ${namespace} within ${timeoutSeconds} s`;
       throw new LoadError('Timeout', message, { cause: error });
-    } finally {
-      deadline.dispose();
     }
   };
 

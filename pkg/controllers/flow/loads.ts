@@ -81,7 +81,7 @@ const askOnce = async (
   { clock, lifetime, onRead }: LoadReaderOptions,
 ): Promise<Pick<KnownLoad, 'load' | 'problem'>> => {
   const startedAt = clock.monotonic();
-  const deadline = createDeadline(clock, TIMEOUT_MS, lifetime);
+  using deadline = createDeadline(clock, TIMEOUT_MS, lifetime);
   const done = (outcome: string): void => onRead?.(source.name, outcome, clock.monotonic() - startedAt);
   try {
     const reading = await source.read(query, deadline.signal);
@@ -95,8 +95,6 @@ const askOnce = async (
     const reason = deadline.expired ? 'Timeout' : failure;
     done(reason);
     return { load: before, problem: { reason, message: deadline.expired ? timeout : errorText(error) } };
-  } finally {
-    deadline.dispose();
   }
 };
 

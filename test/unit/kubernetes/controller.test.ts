@@ -271,7 +271,7 @@ describe('createDeadline', () => {
     expect([deadline.check(), deadline.signal.aborted, deadline.expired]).to.deep.equal([true, true, true]);
   });
   it('leaves neither timer nor listener once disposed', () => {
-    for (let count = 0; count < 100; count += 1) createDeadline(clock, 1_000, caller.signal).dispose();
+    for (let count = 0; count < 100; count += 1) createDeadline(clock, 1_000, caller.signal)[Symbol.dispose]();
     expect(clock.pending).to.equal(0);
     expect(getEventListeners(caller.signal, 'abort')).to.have.length(0);
   });
