@@ -45,13 +45,11 @@ const scaleTo = (replicas: number, few: readonly Workload[], facts: Facts): Step
   });
 };
 
-/** The steps of all. */
 export const both =
   (...fixes: readonly Fix[]): Fix =>
   (facts) =>
     fixes.flatMap((fix) => fix(facts) ?? []);
 
-/** One for each zone with clients, where there are fewer. */
 const scale: Fix = (facts) => {
   const { workloads, endpoints, clientZones: zones } = facts;
   const few = workloads.filter(({ replicas }) => hasFew(facts) && replicas < zones.length);
@@ -109,7 +107,6 @@ export const whyNotSpread: Fix = (facts) =>
 const askAndSpread: Fix = (facts) =>
   spreadOut(facts)?.length === 0 || elsewhere(facts)[2] !== undefined ? [] : both(spreadOut, ask)(facts);
 
-/** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];
 
 export const showPods: Fix = ({ service }) => {
