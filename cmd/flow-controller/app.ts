@@ -52,9 +52,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   await manager.run(signal);
 };
 
-interface Opened extends Session {
-  readonly loads: ReturnType<typeof createLoadSources>;
-}
+type Opened = Session & { readonly loads: ReturnType<typeof createLoadSources> };
 
 const open = async (flags: Flags, env: NodeJS.ProcessEnv, planner: URL): Promise<Opened> => {
   const config = configurationOf(flags, await readFile(flags.config, 'utf8'));

@@ -15,9 +15,7 @@ export interface DeploymentWatchOptions {
   logger: Logger;
 }
 
-interface Deployment extends KubernetesObject {
-  spec?: { replicas?: number };
-}
+type Deployment = KubernetesObject & { spec?: { replicas?: number } };
 
 /** `leaving`: being deleted, or scaled to nothing. `unknown`: not known. */
 type Sight = 'there' | 'leaving' | 'missing' | 'unknown';

@@ -163,9 +163,7 @@ export const runLeaderElection = async (
 };
 
 /** Whether this process may write: set with leadership, yes where there is no election. */
-export interface Fence {
-  holds(): boolean;
-}
+export type Fence = { holds(): boolean };
 
 type Work = (signal: AbortSignal) => Promise<void>;
 

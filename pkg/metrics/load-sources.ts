@@ -26,10 +26,7 @@ interface TrafficSourceOptions {
   cpu: LoadSource;
 }
 
-interface Read<S> {
-  readonly samples: readonly S[];
-  readonly problems: readonly string[];
-}
+type Read<S> = { readonly samples: readonly S[]; readonly problems: readonly string[] };
 
 /** How the pairs of zones are read; rejects with a `LoadError` as sources do. */
 interface PairReader {

@@ -61,9 +61,7 @@ export interface LoadSource {
 }
 
 /** One with connections of its own; reads that are pending when it is closed reject. */
-export interface ClosableSource extends LoadSource {
-  close(): Promise<void>;
-}
+export type ClosableSource = LoadSource & { close(): Promise<void> };
 
 export type LoadFailure = 'Unreachable' | 'Forbidden' | 'NotInstalled' | 'BadAnswer' | 'BadQuery' | 'Timeout';
 

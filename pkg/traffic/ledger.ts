@@ -70,9 +70,7 @@ const connectionKeyOf = ({ protocol, original }: Flow): string =>
   `${protocol} ${original.source} ${original.sourcePort} ${original.destination} ${original.destinationPort}`;
 
 /** A series that flows still lead to after it was given up: what they carry from then on is `OTHER`'s. */
-interface Counter extends Series {
-  isDropped: boolean;
-}
+type Counter = Series & { isDropped: boolean };
 
 const namespaceOf = ({ service }: { readonly service: string }): string => service.slice(0, service.indexOf('/') + 1);
 

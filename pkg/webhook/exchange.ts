@@ -39,11 +39,7 @@ export interface ExchangeOptions {
   draining: () => boolean;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  readonly outcome: Outcome;
-}
+type Answer = { readonly status: number; readonly text: string; readonly outcome: Outcome };
 
 const CONTENT_TYPE = 'application/json';
 /** Seconds after which a client that was turned away may come again. */

@@ -165,10 +165,7 @@ export const serviceFiguresOf = (
 export type ServiceFigures = ReturnType<typeof serviceFiguresOf>;
 
 /** Figures, and the objects that they were found from: caches hand out the same ones until something changed. */
-export interface KnownFigures {
-  readonly figures: ServiceFigures;
-  readonly from: readonly unknown[];
-}
+export type KnownFigures = { readonly figures: ServiceFigures; readonly from: readonly unknown[] };
 
 /** Predicts only where something changed. */
 export const followFigures = (

@@ -23,10 +23,7 @@ export interface Findings {
 export type PlanLimit = 'PlanCutShort' | 'PlanTimedOut';
 
 /** Why there is no plan, or nothing is known of load; `reason` is a CamelCase word. */
-export interface Problem {
-  readonly reason: string;
-  readonly message: string;
-}
+export type Problem = { readonly reason: string; readonly message: string };
 
 export interface FindingsInput {
   readonly strategy: PlannedStrategy;

@@ -85,10 +85,7 @@ export const revertPatch = (slice: FlowSlice): JsonPatchOperation[] | undefined 
 };
 
 /** CPU of a Pod's containers, cores; null where one of them does not say. */
-export interface PodCpu {
-  readonly requests: number | null;
-  readonly limits: number | null;
-}
+export type PodCpu = { readonly requests: number | null; readonly limits: number | null };
 
 interface Windowed {
   readonly load: number;
@@ -98,9 +95,7 @@ interface Windowed {
   readonly window: number;
 }
 
-interface PodLoad extends Windowed {
-  readonly pod: string;
-}
+type PodLoad = Windowed & { readonly pod: string };
 
 export type Load =
   | { readonly kind: 'pods'; readonly samples: readonly PodLoad[] }

@@ -130,10 +130,7 @@ interface Choice {
 }
 
 /** Hints that are worth a change; none where no plan is. */
-interface Found {
-  readonly hints: HintsInForce | undefined;
-  readonly cutShort: boolean;
-}
+type Found = { readonly hints: HintsInForce | undefined; readonly cutShort: boolean };
 
 const NOTHING: Found = { hints: undefined, cutShort: false };
 

@@ -84,9 +84,7 @@ export interface PastDemand {
 }
 
 /** From when on the clients were shared like this. */
-export interface HintPeriod extends Readonly<ReturnType<typeof sharingOf>> {
-  readonly from: number;
-}
+export type HintPeriod = Readonly<ReturnType<typeof sharingOf>> & { readonly from: number };
 
 /** A plan that was in force, and how the clients were shared under it. */
 export interface PreviousPlan extends Pick<LoopState, 'plan' | 'plannedAt' | 'hintPeriods'> {
@@ -95,11 +93,7 @@ export interface PreviousPlan extends Pick<LoopState, 'plan' | 'plannedAt' | 'hi
 }
 
 /** A ready endpoint, and since when it is known. */
-export interface Member {
-  readonly zone: string;
-  readonly capacity: number;
-  readonly since: number;
-}
+export type Member = { readonly zone: string; readonly capacity: number; readonly since: number };
 
 /** All that is remembered from step to step: plain JSON. */
 export interface LoopState {
