@@ -61,12 +61,7 @@ const completed = (problem: Problem, inForce: readonly Group[]): readonly Group[
 };
 
 /** What is in force, if it is near enough to the best to stay. */
-const stay = (
-  problem: Problem,
-  kept: readonly Group[] | undefined,
-  best: Solution,
-  stickiness: number,
-): Solution | undefined => {
+const stay = (problem: Problem, kept: readonly Group[] | undefined, best: Solution, stickiness: number) => {
   if (kept === undefined) return undefined;
   const current = solutionOf(problem, kept);
   if (compareFigures(current, best) <= 0) return current;
@@ -88,12 +83,7 @@ const newHints = (input: PlanInput, compiled: Compiled, { groups }: Solution): r
     : plannedEndpoints(compiled, hintedExplicitly(compiled.problem, groups));
 
 /** No hints, where that is as good and changes fewer endpoints. */
-const orNone = (
-  input: PlanInput,
-  { problem }: Compiled,
-  chosen: Solution,
-  hints: readonly PlannedEndpoint[],
-): readonly PlannedEndpoint[] => {
+const orNone = (input: PlanInput, { problem }: Compiled, chosen: Solution, hints: readonly PlannedEndpoint[]) => {
   if (compareFigures(solutionOf(problem, spreadGroups(problem)), chosen) > 0) return hints;
   const none = withoutHints(input);
   return changesOf(input, none) < changesOf(input, hints) ? none : hints;

@@ -15,10 +15,7 @@ export interface ServiceFigures {
 }
 
 /** `services`: in an order that stays. */
-export const showFlow = (
-  metrics: Metrics,
-  { services }: { readonly services: () => Iterable<ServiceFigures> },
-): void => {
+export const showFlow = (metrics: Metrics, { services }: { readonly services: () => Iterable<ServiceFigures> }) => {
   const look = () => {
     const all = [...services()];
     return { ...limitServices(all), all };

@@ -53,11 +53,7 @@ const patchAnew = async <T extends KubernetesObject>(
   }
 };
 
-const revertService = async (
-  service: Service,
-  { client, logger }: CleanupOptions,
-  signal: AbortSignal,
-): Promise<boolean> => {
+const revertService = async (service: Service, { client, logger }: CleanupOptions, signal: AbortSignal) => {
   const patchOf = (object: Service) => {
     const plan = planSettings({ object, want: undefined });
     return plan.kind === 'unchanged' ? undefined : plan.patch;
@@ -124,11 +120,7 @@ const createBoundary = async ({ leaves, client }: CleanupOptions, signal: AbortS
 };
 
 /** Hints of Etcds' client Services, which nothing asks for once the namespaces' label is gone. */
-const removeHints = async (
-  services: readonly Service[],
-  options: CleanupOptions,
-  signal: AbortSignal,
-): Promise<void> => {
+const removeHints = async (services: readonly Service[], options: CleanupOptions, signal: AbortSignal) => {
   const { client, clock, logger } = options;
   const known = new Map(services.filter(isEtcdClient).map((item) => [keyOf(item), item]));
   const view = {
