@@ -131,7 +131,7 @@ const isAlone = ({ scope: { around, unseen, past, enters } }: Explanation): bool
 
 const scopedText = (report: Explanation, alone: string): string => {
   const { unseen } = report.scope;
-  const kept = `${isAlone(report) ? alone : 'through its cluster IP '}${keptText(report)}`;
+  const kept = `${isAlone(report) ? alone : 'through its cluster IP '}${keptText(report)}${failingText(report.effective)}`;
   const who = unseen.length === 0 ? '' : `who else reaches its Pods was not seen (${unseen.join(', ')})`;
   const own = [kept, ...limitTexts(report), ...aroundTexts(report), who];
   return clean(phrases(report.scope.foreign ? [entersText(report), ...own] : [...own, entersText(report)]));
@@ -164,7 +164,8 @@ const unseenText = ({ routers }: Explanation): string =>
 const throughLine = (report: Explanation): readonly [paint: 'good' | 'bad' | 'strong', mark: string, text: string] => {
   switch (report.verdict) {
     case 'Effective':
-      if (isEffectiveInPart(report) || report.scope.enters !== '') return ['strong', '!', scopedText(report, '')];
+      if (isEffectiveInPart(report) || report.scope.enters !== '' || failingText(report.effective) !== '')
+        return ['strong', '!', scopedText(report, '')];
       return ['good', '✓', scopedText(report, 'effective: ')];
     case 'Assumed':
       return ['strong', '~', `effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`];

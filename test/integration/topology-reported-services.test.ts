@@ -1567,7 +1567,7 @@ const ROWS: readonly Row[] = [
   [
     'https://github.com/openyurtio/openyurt/issues/590',
     {
-      version: '1.22.8',
+      version: '1.20.11',
       annotations: { 'openyurt.io/topologyKeys': 'openyurt.io/nodepool' },
       extra: [proxyConfig('clientConnection:\n  kubeconfig: /var/lib/kube-proxy/kubeconfig.conf\n')],
       endpoints: ['a', 'b', 'c'],
@@ -2266,6 +2266,50 @@ const ROWS: readonly Row[] = [
     'NotRequested',
     /^✗ not wanted: /,
     /MariaDB repl owns it, .*spec\.service\.metadata\.annotations \(topology-mode; it has no trafficDistribution/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/124914',
+    {
+      spec: { ...CLOSE, publishNotReadyAddresses: true },
+      endpoints: ['a:a', 'a:a', 'b:b', 'c:c'],
+      extra: ['True', 'False'].map((ready, at) => ({
+        ...WAITING,
+        metadata: { ...WAITING.metadata, name: `web-${at}` },
+        status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready }] },
+      })),
+    },
+    'Effective',
+    'PublishedNotReady',
+    /^! 100 % of connections that arrive stay in their zone; some of those of clients in a fail$/,
+    /publishes 10\.1\.0\.11 of a as ready/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/2845',
+    {
+      version: '1.23.12',
+      annotations: HINTS,
+      endpoints: times('c', 4),
+      pods: { topologySpreadConstraints: [{ ...ZONES, labelSelector: { matchLabels: { dev: 'jones' } } }] },
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not recognised: /,
+    /labels of the Pod template\. # kubectl patch deployment web .*"\$patch":"replace","matchLabels":\{"app":"web"\}/,
+    /kubectl get pods|HintsGateOff/,
+  ],
+  [
+    'https://github.com/strimzi/strimzi-kafka-operator/issues/6492',
+    {
+      version: '1.22.17',
+      annotations: HINTS,
+      endpoints: ['a', 'b', 'c'],
+      pods: { containers: [{ name: 'kafka', image: 'quay.io/strimzi/kafka:0.25.0-kafka-2.8.0' }] },
+      spec: { ports: [{ name: 'http', port: 9092 }] },
+    },
+    'NotWanted',
+    'HintsControllerGateOff',
+    /^✗ not recognised: /,
+    /goes around the cluster IP: .*→ For members: rack awareness .* For connections through the cluster IP: Update/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/118952',

@@ -1750,6 +1750,16 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /in the ring of their memberlist, and connect to all zones → none is known/,
   ],
   [
+    'https://github.com/grafana/loki/pull/19558',
+    {
+      extra: [
+        beside('v1', 'Service', { clusterIP: 'None', selector: { app: 'web' } }, { name: 'loki-write-headless' }),
+      ],
+    },
+    /^! .*; from its Pods requests go on to others/,
+    /write to the ingesters of the ring/,
+  ],
+  [
     'https://github.com/knative/serving/issues/14615',
     members('x/serving/cmd/activator'),
     around('members'),

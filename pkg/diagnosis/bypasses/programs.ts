@@ -25,6 +25,7 @@ const BY_PARTITION =
 const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 const BY_ROLES = 'its Pods find those of its other roles by a membership of their own, and connect to all zones';
+const BY_WRITES = 'its Pods write to the ingesters of the ring that a hash names, in all zones';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, in all zones: `-storageNode` names each';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
 const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
@@ -48,6 +49,7 @@ export const GOES_ON: readonly unknown[] = [
   OF_DATABASE,
   BY_LEADER,
   BY_ROLES,
+  BY_WRITES,
   BY_STORAGES,
   BY_PARTS,
   BY_HASHRING,
@@ -85,6 +87,8 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   // grafana/mimir#10214, #13045, #13756
   [/mimir.*(?:ingester|store-g)/, OF_MIMIR, 'surely', BY_RING],
   [RING, NONE, 'surely', BY_RING],
+  // grafana/loki#19558
+  [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, NONE, 'surely', BY_WRITES],
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
   [/grafana\/(?:mimir|loki|tempo|pyroscope)|cortex|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],

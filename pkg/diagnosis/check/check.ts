@@ -176,7 +176,7 @@ const silence = (service: Service, behind: readonly Workload[], callers: readonl
   if (replicas < 2 || internalTrafficPolicy === 'Local' || isUnused) return [];
   const names = behind.map(workloadTitle).join(', ');
   const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;
-  const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry/.test(name));
+  const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry|profiling|pprof/.test(name));
   const [use] = [
     // Endpoint by endpoint: its clients never pass the proxies.
     ...(scraped ? [', unless it is only scraped'] : []),

@@ -201,13 +201,15 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isWaitSaid = has('PodsNotSpread') || has('SingleEndpoint') || has('NoEndpoints');
   // Hints make nothing of what is in one zone.
   const lent = has('PodsNotSpread') && inOneZone(facts) ? ['HintsLost', 'HintedForOtherZone'] : [];
-  const unsaid = new Set([isWaitSaid && 'PodsWaiting', has('NotRequested') && 'ProxyNeedsAnnotation', ...lent]);
+  const isGateSaid = !canAsk && (has('NotRequested') || has('HintsControllerGateOff'));
+  const unasked = has('NotRequested') && 'ProxyNeedsAnnotation';
+  const unsaid = new Set([isWaitSaid && 'PodsWaiting', unasked, isGateSaid && 'HintsGateOff', ...lent]);
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
   const once = said.filter((each) => !again.includes(each));
   const isMesh = elsewhere(facts)[2] !== undefined;
   return once.map((each) =>
-    each === first && !isMesh ? { ...each, remedy: `${elsewhere(facts)[1]}${TOO_OLD}` } : each,
+    each === first && !isMesh && !isEdge ? { ...each, remedy: `${elsewhere(facts)[1]}${TOO_OLD}` } : each,
   );
 };
 

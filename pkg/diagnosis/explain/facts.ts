@@ -9,6 +9,7 @@ import { effectiveStrategy } from '../../routing/strategy.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
+import { mapEndpoints } from '../../upstream/controller/allocation.ts';
 import { inZoneShare, isDrained, trafficOf, wishOf } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
@@ -174,6 +175,19 @@ const trafficsOf = (
     return [{ routes: own, traffic, ready, count: ready.length - vain.size }];
   });
 
+/** What writes no `serving` is shown by Pods, where conditions of Pods are there. */
+const withServing = (slices: readonly EndpointSlice[], service: Service, index: SnapshotIndex) => {
+  const pods = service.spec?.publishNotReadyAddresses === true ? index.bypasses.podsOf(service) : [];
+  const unready = new Set<unknown>(
+    pods.some(({ ready }) => ready) ? pods.flatMap((pod) => (pod.ready ? [] : pod.name)) : [],
+  );
+  const endpointOf = (endpoint: Endpoint): Endpoint =>
+    endpoint.conditions?.serving === undefined && unready.has(endpoint.targetRef?.name)
+      ? { ...endpoint, conditions: { ...endpoint.conditions, serving: false } }
+      : endpoint;
+  return unready.size === 0 ? slices : slices.map((own) => mapEndpoints(own, endpointOf));
+};
+
 /** Published as ready by `publishNotReadyAddresses` while their Pods are not (kubernetes/kubernetes#124914). */
 const isPublishedOnly = ({ conditions }: Endpoint): boolean =>
   conditions?.ready === true && conditions.serving === false;
@@ -202,7 +216,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
   const service = isMarked ? { ...given, spec: { ...given.spec, ...policies } } : given;
   const ref = serviceRefOf(service);
   const { shares, readyNodes: nodes } = index;
-  const slices = index.slices.get(serviceKeyOfRef(ref)) ?? [];
+  const slices = withServing(index.slices.get(serviceKeyOfRef(ref)) ?? [], service, index);
   const labels = labelsOf(service, slices);
   const version = stated.version ?? index.version;
   const strategy = strategyOf(labels);

@@ -9,8 +9,8 @@ import { type Fix, ask, elsewhere, settingsFor } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
-import { RESTART, type SpreadConstraintPatch, type Step, autoscalersOf, patchSpec } from './remedy.ts';
-import { revisesPods, roomByZone, waitingFor, workloadTitle } from './scheduler.ts';
+import { RESTART, type SpreadConstraintPatch, type Step, asAdvice, autoscalersOf, patchSpec } from './remedy.ts';
+import { revisesPods, roomByZone, waitingFor, workloadTitle, zoneConstraint } from './scheduler.ts';
 import { chosenBy, hasFew, isStore, runsOnFargate } from './spread.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
@@ -109,6 +109,10 @@ const askAndSpread: Fix = (facts) =>
 
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];
 
+/** A constraint that counts none of its Pods is to count them, wherever a roll-out leaves these. */
+const countOwn: Fix = (facts) =>
+  facts.workloads.some((own) => zoneConstraint(own)?.selectsOwn === false) ? spreadOut(facts)?.map(asAdvice) : [];
+
 export const showPods: Fix = ({ service }) => {
   const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
   return [`kubectl get pods -n {namespace} -l '${selector.join(',')}' -o wide`];
@@ -121,6 +125,7 @@ export const MORE_PODS: readonly Fix[] = [
       ? showPods(facts)
       : [],
   ...SPREADING,
+  countOwn,
   showPods,
 ];
 

@@ -58,7 +58,15 @@ const ROWS: readonly Row[] = [
   ['several replicas and no wish', [service(), SPREAD], 'warning NotRequested'],
   [
     'several replicas behind a Service of metrics only',
-    [service({ ports: [{ name: 'http-metrics', port: 9090 }] }), SPREAD],
+    [
+      service({
+        ports: [
+          { name: 'http-metrics', port: 9090 },
+          { name: 'http-profiling', port: 8008 },
+        ],
+      }),
+      SPREAD,
+    ],
     'note NotRequested',
   ],
   ['several replicas that API servers call', [service(), SPREAD, VALIDATING], 'note NotRequested'],
