@@ -152,7 +152,9 @@ const missedText = (report: Explanation, verdict: string): string => {
 /** A setting that this version does not act on is there, and named. */
 const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
   if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
-  const isVain = causes.some(({ reason }) => ['ApiServer', 'ExternalName', 'Headless'].includes(reason));
+  const has = (...codes: Cause['reason'][]): boolean => causes.some(({ reason }) => codes.includes(reason));
+  if (has('PolicyIgnored')) return 'not every Node reads internalTrafficPolicy Local';
+  const isVain = has('ApiServer', 'ExternalName', 'Headless');
   return isVain
     ? 'no setting of this Service makes zones count'
     : 'not wanted: the Service has no recognised topology setting';
@@ -168,7 +170,7 @@ const throughLine = (report: Explanation): readonly [paint: 'good' | 'bad' | 'st
         return ['strong', '!', scopedText(report, '')];
       return ['good', '✓', scopedText(report, 'effective: ')];
     case 'Assumed':
-      return ['strong', '~', `effective if ${assumedText(report)}, which is assumed: ${scopedText(report, '')}`];
+      return ['strong', '~', `${assumedText(report)}, which is assumed: ${scopedText(report, '')}`];
     case 'Unknown':
       return ['strong', '?', `not known: ${unseenText(report)}${shareText(report)}`];
     case 'NotWanted':
@@ -193,10 +195,10 @@ const verdictLine = (report: Explanation, screen: Screen): string => {
   return isKeptAround(report) ? screen.good(`✓ ${through}`) : screen[paint](`${mark} ${through}`);
 };
 
-/** `kube-proxy routes`, of the groups that are assumed. */
-const assumedText = ({ routers }: Explanation): string => {
+/** `effective if kube-proxy routes`, of the groups that are assumed; what enters from outside is none of it. */
+const assumedText = ({ routers, scope }: Explanation): string => {
   const assumed = routers.filter(({ certainty }) => certainty === 'assumed');
-  return `${[...new Set(assumed.map(({ title }) => title))].join(' and ')} routes`;
+  return `${scope.enters === '' ? 'effective ' : ''}if ${[...new Set(assumed.map(({ title }) => title))].join(' and ')} routes`;
 };
 
 const wantedText = ({ wanted, kubernetesVersion }: Explanation, { under, mark }: Screen): string => {

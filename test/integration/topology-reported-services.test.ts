@@ -302,6 +302,16 @@ const proxyConfig = (text: string) => ({
   data: { 'config.conf': text },
 });
 const ANTREA_CONF = { 'antrea-agent.conf': '#featureGates:\n#  TopologyAwareHints: false\n' };
+const antrea = (version: string) => [
+  daemonSet('antrea-agent', `antrea/antrea-ubuntu:v${version}`),
+  { ...proxyConfig(''), metadata: { namespace: 'kube-system', name: 'antrea-config' }, data: ANTREA_CONF },
+];
+const BPF = {
+  apiVersion: 'crd.projectcalico.org/v1',
+  kind: 'FelixConfiguration',
+  metadata: { name: 'default' },
+  spec: { bpfEnabled: true },
+};
 const DRAWN = {
   podAffinity: {
     preferredDuringSchedulingIgnoredDuringExecution: [
@@ -1070,8 +1080,8 @@ const ROWS: readonly Row[] = [
     { version: '1.23.9', spec: LOCAL, plane: cilium('1.11.7'), endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'PolicyIgnored',
-    /^✗ not wanted: .*33 %/,
-    /no data plane here is known to read\. .*Cilium from 1\.13/,
+    /^✗ not every Node reads internalTrafficPolicy Local; 33 %/,
+    /no data plane here is known to read\. → Update Cilium to 1\.13 or newer/,
     /uses its own endpoints/,
   ],
   [
@@ -1079,8 +1089,65 @@ const ROWS: readonly Row[] = [
     { version: '1.25.5', spec: LOCAL, extra: [WINDOWS], endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'PolicyIgnored',
-    /^✗ not wanted: .*83 %/,
-    /no data plane on win is known to read\. .*on Windows from 1\.27/,
+    /^✗ not every Node .*83 %/,
+    /no data plane on win is known to read\. → Update Kubernetes to 1\.27/,
+  ],
+  [
+    'https://github.com/antrea-io/antrea/pull/2792',
+    { version: '1.23.4', spec: LOCAL, plane: antrea('1.5.0'), endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'PolicyIgnored',
+    /^✗ not every Node .*33 %/,
+    /→ Update Antrea to 1\.7 or newer/,
+  ],
+  [
+    'https://github.com/ovn-kubernetes/ovn-kubernetes/pull/2836',
+    { version: '1.23.17', spec: LOCAL, plane: [daemonSet('ovnkube-node', 'ocp-v4.0-art-dev@sha256:5d1e')] },
+    'NotWanted',
+    'PolicyIgnored',
+    /^✗ not every Node .*33 %/,
+    /→ Update OpenShift to 4\.11 or newer/,
+  ],
+  [
+    'https://github.com/projectcalico/calico/issues/8255',
+    {
+      spec: { ...LOCAL, ...LOCAL_ENTRY },
+      plane: [daemonSet('calico-node', 'calico/node:v3.26.1', 'calico-node'), BPF],
+      endpoints: ['a'],
+    },
+    'NotWanted',
+    'PolicyIgnored',
+    /not every Node reads .*33 %/,
+    /→ Update Calico to 3\.26\.5 or newer/,
+    /NoLocalEndpoints/,
+  ],
+  [
+    'https://github.com/cloudnativelabs/kube-router/issues/818',
+    {
+      version: '1.16.3',
+      nodes: ['a', 'a', 'b'],
+      spec: { type: 'NodePort', externalTrafficPolicy: 'Local' },
+      plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v0.4.0')],
+      endpoints: ['a', 'b'],
+    },
+    'NotWanted',
+    'NoLocalEndpoints',
+    /some of those of clients in a fail/,
+    /goes by it for the cluster IP too\) and no ready endpoint on node-1: .*→ Update kube-router to 2\.1\.0/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/115526',
+    {
+      version: '1.26.1',
+      nodes: ['', ''],
+      spec: { type: 'NodePort' },
+      endpoints: [':', ':'],
+      plane: [kubeProxy('1.26.1'), proxyConfig('mode: ipvs\nipvs:\n  scheduler: mh\n')],
+    },
+    'NotWanted',
+    'StickyClients',
+    /^✗ not wanted: .*no share can be predicted/,
+    /ipvs\.scheduler mh: all connections of one address go to one endpoint\. → .*from 1\.27 on `mh`.*EndpointWithoutZone/,
   ],
   [
     'https://github.com/kubernetes-sigs/kubespray/issues/3610',
@@ -1182,7 +1249,7 @@ const ROWS: readonly Row[] = [
     { spec: LOCAL, plane: KUBE_OVN, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'PolicyIgnored',
-    /^✗ not wanted: .*33 %/,
+    /^✗ not every Node .*33 %/,
     /no data plane here is known to read\. .*`--enable-lb=false`/,
     /connections from there fail/,
   ],
@@ -1487,6 +1554,14 @@ const ROWS: readonly Row[] = [
     'LoadBalancerTraffic',
     /^! traffic .*; through its cluster IP 100 %/,
     /\(node-3\): kube-proxy in ipvs mode there drops what Pods in the network of the host send/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/65387',
+    { version: '1.12.7', spec: LOCAL_ENTRY, plane: [kubeProxy('1.12.7')], endpoints: ['a', 'b'] },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside/,
+    /\(node-2\): kube-proxy there drops what Pods in the network of the host send .*update kube-proxy to 1\.15/,
   ],
   [
     'https://github.com/cilium/cilium/issues/45252',
@@ -1903,10 +1978,7 @@ const ROWS: readonly Row[] = [
     {
       version: '1.26.9',
       annotations: { 'service.kubernetes.io/topology-aware-hints': 'auto' },
-      plane: [
-        daemonSet('antrea-agent', 'antrea/antrea-ubuntu:v1.11.3'),
-        { ...proxyConfig(''), metadata: { namespace: 'kube-system', name: 'antrea-config' }, data: ANTREA_CONF },
-      ],
+      plane: antrea('1.11.3'),
     },
     'Ineffective',
     'HintsIgnored',

@@ -48,6 +48,13 @@ export const OF_ENVOY = {
     'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.',
 };
 
+/** metallb/metallb#380, #390, #1152, weaveworks/weave#2924, #3756 */
+export const OF_WEAVE = {
+  why: 'Weave Net before 2.7 masquerades what enters, and was seen to break it, unless NO_MASQ_LOCAL is 1',
+  remedy:
+    'Set `NO_MASQ_LOCAL` to `1` in the environment of container weave of DaemonSet weave-net (from 2.4 on; 2.7 does so by itself), or set `externalTrafficPolicy: Cluster`.',
+};
+
 export const PASSES = {
   why: 'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy',
   remedy:
@@ -94,3 +101,21 @@ export const eitherWay = (
     [all]: { ...overBgp(`BGP of ${who}`), ...more },
   },
 });
+
+const CLUSTER = 'set `externalTrafficPolicy: Cluster`';
+const OWN = 'their own Pods';
+const HOST = 'Pods in the network of the host';
+
+type Shut = readonly [router: string, mode: string, versions: RegExp, who: string, also: string];
+
+/** By what routes: whose connections to the external address it drops under the policy Local, and what helps as well. */
+export const SHUTS_OUT: readonly Shut[] = [
+  // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
+  ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'],
+  // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.
+  ['kube-proxy', 'ipvs', /^1\.(?:\d|1\d|2[0-3])\./, OWN, `update kube-proxy to 1.24 or newer, or ${CLUSTER}`],
+  ['kube-proxy', 'ipvs', /^/, HOST, `${CLUSTER}, or use another mode of kube-proxy`],
+  // kubernetes/kubernetes#65387: mended by #77523.
+  ['kube-proxy', '', /^1\.(?:\d|1[0-4])\./, HOST, 'update kube-proxy to 1.15 or newer'],
+  ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER],
+];

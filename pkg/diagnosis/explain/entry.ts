@@ -10,7 +10,7 @@ import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, OF_ENVOY, PASSES } from './balancer.ts';
+import { type Kind, OF_ENVOY, OF_WEAVE, PASSES, SHUTS_OUT } from './balancer.ts';
 import { MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf, mastersOf } from './balancers.ts';
 import { type Facts, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -47,6 +47,8 @@ const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: b
     const why = `kube-proxy on Node ${nameOf(host)} takes itself for ${self.why} and finds no Pod on its Node: each Node drops what enters, and fails the health check of a load balancer`;
     return { why, remedy: remedyOf('ProxyOfAnotherNode') };
   }
+  const weave = index.bypasses.containers.find(({ image }) => /\/weave-kube:v?(?:1|2\.[0-6])\./.test(image));
+  if (weave && weave.env['NO_MASQ_LOCAL'] !== '1') return OF_WEAVE;
   const isDeaf = own.some(({ router, version }) => router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? ''));
   const isEnvoy = endpoints[0]?.address === PLACEHOLDER;
   if (isEnvoy && by.silentIn !== undefined) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: none announces it` };
@@ -278,7 +280,8 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   if (entry.remedy === NODE_PORT.remedy) return [];
   const uneven = unevenEntry(facts, entry);
   const hint = note && entry.zonal === uneven[0]?.remedy && { fix: [note.line] };
-  if (uneven.length > 0 || clientZones.length < 2) return uneven.map((each) => ({ ...each, stage, ...hint }));
+  if (uneven.length > 0 || (clientZones.length < 2 && entry.announced !== 'one'))
+    return uneven.map((each) => ({ ...each, stage, ...hint }));
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
   const hosts = new Set(entry.isStranded ? [] : endpoints.map(({ nodeName }) => nodeName));
   const isSaid = (entry.announced !== undefined || type === 'NodePort') && hosts.size > 1;
@@ -292,19 +295,6 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
 };
 
 const BY_NAME = 'Have Pods use the cluster IP (the name of the Service)';
-const CLUSTER = 'set `externalTrafficPolicy: Cluster`';
-const OWN = 'their own Pods';
-
-/** By what routes: whose connections to the external address it drops under the policy Local, and what helps as well. */
-const SHUTS_OUT: readonly (readonly [router: string, mode: string, versions: RegExp, who: string, also: string])[] = [
-  // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
-  ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'],
-  // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.
-  ['kube-proxy', 'ipvs', /^1\.(?:\d|1\d|2[0-3])\./, OWN, `update kube-proxy to 1.24 or newer, or ${CLUSTER}`],
-  ['kube-proxy', 'ipvs', /^/, 'Pods in the network of the host', `${CLUSTER}, or use another mode of kube-proxy`],
-  ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER],
-];
-
 const HAIRPIN =
   'a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance)';
 const NO_HAIRPIN =
@@ -315,7 +305,7 @@ const HAS_HAIRPIN =
   /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:preserve_client_ip\.enabled=false|target-type=ip;|class=eks))/s;
 
 /** On which Nodes Pods do not reach the addresses by which the world does. */
-const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
+export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
   const say = (what: string, or: string) => [
     cause('prerequisite', 'LoadBalancerTraffic', what, `${BY_NAME}, or ${or}.`),
   ];

@@ -10,7 +10,7 @@ import { chosenBy, evacuatedZones, evacuationCauses, inOneZone, isStore, spreadC
 import { elsewhere, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
-import { entryOf, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
+import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
 import { factsOf, isAnsweredOnNodes, isFailing, isVain, meanInZoneShare, placedIn, unpredictable } from './facts.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
@@ -134,6 +134,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const sure = isLate ? [] : sticky.filter(({ stage }) => stage === 'used' || !canAsk);
   const isKeptByGateway = facts.bypasses.some(({ passes, keeps }) => passes && keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
+  const isZoneless = wish.reason === 'NotRequested' && nodes.every((node) => zoneOfNode(node) === '');
   // Where no setting of a Service helps, none has to be made.
   const isDeaf =
     facts.routes.length > 0 &&
@@ -141,7 +142,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     updateOf(facts, nodes, 'HintsIgnored') === undefined;
   const evacuation = evacuationCauses(facts);
   const [entry, type] = [localEntryCauses(facts), facts.service.spec?.type];
-  const outside = outsideCauses(facts, wanted);
+  const [outside, way] = [outsideCauses(facts, wanted), entryOf(facts)];
+  const isFirst = wanted || type !== 'NodePort' || way?.remedy !== NODE_PORT.remedy || isGateway(facts);
+  const isShut = !way?.failure && !way?.isStranded && shutOut(facts).length > 0;
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const stray = strayCauses(facts);
   const balance = facts.loop?.inForce === true || evacuation.length + stray.length > 0 ? [] : balanceCauses(facts);
@@ -163,7 +166,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
       : []),
     ...evacuation,
     // Which Node a node port is asked of is the client's choice, unless a load balancer is seen: that nothing asks for zones comes first.
-    ...(wanted || type !== 'NodePort' || entryOf(facts)?.remedy !== NODE_PORT.remedy || isGateway(facts) ? entry : []),
+    ...kind.filter(({ reason }) => reason === 'PolicyIgnored'),
+    ...(isFirst && isShut ? outside : []),
+    ...(isFirst || way?.failure ? entry : []),
     ...failingCauses(facts),
     ...sure,
     ...stray,
@@ -175,8 +180,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(isAlone || inOneZone(facts) ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...blindCauses(facts),
-    // What is to be asked for has no effect without any zone.
-    ...(wish.reason === 'NotRequested' && nodes.every((node) => zoneOfNode(node) === '') ? given : []),
+    // What is to be asked for has no effect without any zone; what holds without zones is what such a cluster asks about.
+    ...(isZoneless ? [...outside, ...sticky, ...(way?.policy === 'Local' ? asked : []), ...given] : []),
     ...(!wanted && (isKeptByGateway || (inOneZone(facts) && !isLate)) ? sticky : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isPointless || isDeaf
       ? []

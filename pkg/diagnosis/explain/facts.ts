@@ -207,13 +207,17 @@ export type LoopReport = ReturnType<typeof loopReport>;
 
 export const KUBE_ROUTER_LOCAL = 'kube-router.io/service.local';
 const TAKES_MARK = /^kube-router 2\.(?:[1-3]\.|4\.0$)/;
+const TAKES_ENTRY = /^kube-router (?:[01]|2\.0)\./;
 
 export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: ExplainOptions, index: SnapshotIndex) => {
   // Meant for traffic from outside, and taken for `internalTrafficPolicy: Local` too (kube-router#1774).
   const has = given.metadata?.annotations?.[KUBE_ROUTER_LOCAL] === 'true';
-  const isMarked = has && index.answers.some((own) => TAKES_MARK.test(`${own.router} ${own.version}`));
-  const policies = isMarked && { internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' };
-  const service = isMarked ? { ...given, spec: { ...given.spec, ...policies } } : given;
+  const isTaken = (sign: RegExp): boolean => index.answers.some((own) => sign.test(`${own.router} ${own.version}`));
+  // kube-router#818
+  const isEntry = (has || given.spec?.externalTrafficPolicy === 'Local') && isTaken(TAKES_ENTRY);
+  const takenBy = has && isTaken(TAKES_MARK) ? ('mark' as const) : isEntry ? ('entry' as const) : undefined;
+  const policies = takenBy && { internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' };
+  const service = policies ? { ...given, spec: { ...given.spec, ...policies } } : given;
   const ref = serviceRefOf(service);
   const { shares, readyNodes: nodes } = index;
   const slices = withServing(index.slices.get(serviceKeyOfRef(ref)) ?? [], service, index);
@@ -267,7 +271,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     index,
     options,
     service,
-    isMarked,
+    takenBy,
     ref,
     name: serviceKeyOfRef(ref),
     slices,

@@ -112,7 +112,7 @@ const switchGateOn: Fix = ({ routes, index, version }) => {
 
 /** Where Nodes can be preferred, they still are. */
 const serveAll: Fix = (facts) => {
-  if (facts.isMarked || facts.service.spec?.internalTrafficPolicy !== 'Local') return [];
+  if (facts.takenBy || facts.service.spec?.internalTrafficPolicy !== 'Local') return [];
   const isFree = facts.service.spec?.trafficDistribution === undefined && facts.wish.mode === 'none';
   // Who reads the newer name of a zone reads that of a Node too.
   const isRead = settingsFor(facts).distribution?.startsWith('PreferSame');

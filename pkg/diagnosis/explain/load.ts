@@ -214,12 +214,13 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const runs = (plane: RouterName): boolean => answers.some(({ router }) => router === plane);
   const hashed = (what: string, by: 'of' | 'to') =>
     sticky(`${what}: all connections ${by} one address go to one endpoint.`, SCHEDULER_REMEDY);
-  if (hashing !== undefined && runs('kube-proxy')) {
-    const by = hashing.settings['ipvs.scheduler'] ?? '';
+  const by = hashing?.settings['ipvs.scheduler'] ?? '';
+  const isOld = answers.some(({ version }) => /^1\.(?:1?\d|2[0-6])\./.test(version ?? ''));
+  if (hashing !== undefined && runs('kube-proxy') && (by !== 'mh' || isOld)) {
     const what = `${objectTitle(hashing)} has ipvs.scheduler ${by}`;
     // kubernetes/kubernetes#79213
     const apart = `${what}: each Node counts its own connections only, and few long ones of many Nodes may meet on one endpoint.`;
-    return by === 'sh' ? hashed(what, 'of') : sticky(apart, SCHEDULER_REMEDY);
+    return by.endsWith('h') ? hashed(what, 'of') : sticky(apart, SCHEDULER_REMEDY);
   }
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');

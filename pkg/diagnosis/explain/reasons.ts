@@ -58,7 +58,7 @@ export const DIAGNOSIS_REASONS = {
   PublishedNotReady: 'Remove the field from the Service of clients, and keep it on a headless one where peers need it.',
   ZoneIsNone: 'Use pools with zones, or leave what crosses there out of account: no object shows it.',
   PolicyIgnored:
-    'Update the data plane: kube-proxy reads it from 1.22 on (on Windows from 1.27), Calico eBPF from 3.27, Cilium from 1.13, kube-router from 2.1; of Kube-OVN no release that was examined does (kube-ovn#7364): there `--enable-lb=false` leaves Services to kube-proxy.',
+    'Update the data plane: kube-proxy reads it from 1.22 on (on Windows from 1.27), Calico eBPF from 3.26.5, Cilium from 1.13, AntreaProxy from 1.7, kube-router from 2.1, OVN-Kubernetes from OpenShift 4.11 on; of Kube-OVN no release that was examined does (kube-ovn#7364): there `--enable-lb=false` leaves Services to kube-proxy.',
   PodsWaiting:
     'See why in their events (`kubectl describe pod`): taints, requests, volumes, constraints. Autoscalers add Nodes in zones that a pool has; one that a pool or `minDomains` names and cannot have keeps Pods waiting.',
   SingleZone: 'Nothing to do.',

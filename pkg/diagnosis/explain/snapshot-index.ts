@@ -62,7 +62,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     services: Map.groupBy(itemsOf(snapshot.services), (each) => serviceRefOf(each).namespace) as ByKey<Service>,
     /** A kube-proxy that picks by the address of the client, or by load. */
     hashing: itemsOf(snapshot.routers).find(
-      ({ settings }) => settings['mode'] === 'ipvs' && /^(?:sh|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
+      ({ settings }) => settings['mode'] === 'ipvs' && /^(?:[sm]h|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
     ),
     zones,
     downZones: allZones.filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),

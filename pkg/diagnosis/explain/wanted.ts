@@ -11,6 +11,7 @@ import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { type Taint, editDistance, hasSelector, taintText } from '../models/lookup.ts';
+import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { askingNote, elsewhere, presentAnnotation, settingsFor } from './ask.ts';
@@ -57,24 +58,41 @@ const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove 
 
 const LOCAL_REASONS = /^(?:ProxyOfAnotherNode|InternalTrafficPolicyLocal|NoLocalEndpoints|NoEndpoints|NotProxied)$/;
 
-const AS_LOCAL = `the annotation ${KUBE_ROUTER_LOCAL} (kube-router 2.1.0 to 2.4.0 takes it for internalTrafficPolicy Local)`;
+/** What kube-router takes for the policy, and what helps. */
+const BY_MARK = `the annotation ${KUBE_ROUTER_LOCAL} (kube-router 2.1.0 to 2.4.0 takes it for internalTrafficPolicy Local)`;
 const UNMARK = 'Update kube-router to 2.4.1 or newer, where the annotation is for traffic from outside alone.';
+const BY_ENTRY = `externalTrafficPolicy Local, or the annotation ${KUBE_ROUTER_LOCAL} (kube-router before 2.1.0 goes by it for the cluster IP too)`;
+const UNTIE =
+  'Update kube-router to 2.1.0 or newer (by the annotation 2.4.1), where it is for traffic from outside alone, or set `externalTrafficPolicy: Cluster`.';
+
+/** From which releases on each reads the policy. */
+const READ_SINCE: Partial<Record<RouterName, string>> = {
+  'kube-proxy-windows': 'Kubernetes to 1.27',
+  'calico-ebpf': 'Calico to 3.26.5',
+  cilium: 'Cilium to 1.13',
+  antrea: 'Antrea to 1.7',
+  'kube-router': 'kube-router to 2.1',
+  'ovn-kubernetes': 'OpenShift to 4.11',
+};
 
 /** The policy, and before it what the policy breaks. */
 const localCauses = (facts: Facts): Cause[] => {
-  const { name, routes, isMarked } = facts;
-  const policy = `Service ${name} has ${isMarked ? AS_LOCAL : 'spec.internalTrafficPolicy Local'}`;
+  const { name, routes, takenBy } = facts;
+  const taken = takenBy === 'mark' ? [BY_MARK, UNMARK] : [BY_ENTRY, UNTIE];
+  const [what, update] = takenBy ? taken : ['spec.internalTrafficPolicy Local'];
+  const policy = `Service ${name} has ${what}`;
   const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
   const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
   const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
   const names = failing.map(nameOf);
   const idle = idlePods(facts, names);
   const fails = `${policy} and no ready endpoint on ${listed(names)}: connections from there fail.${idle?.text ?? ''}${tainted}`;
-  const update = isMarked ? UNMARK : undefined;
   const remedy = idle?.everywhere === true ? `${idle.remedy} Or remove the policy.` : update;
   const blind = routes.filter(({ reason }) => !LOCAL_REASONS.test(reason));
   const who = blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap(({ nodes }) => nodes.map(nameOf)))}`;
-  const ignored = cause('used', 'PolicyIgnored', `${policy}, which no data plane ${who} is known to read.`);
+  const since = blind.flatMap(({ nodes: [node] }) => (node && READ_SINCE[facts.index.routers.of(node).router]) ?? []);
+  const read = since.length === 0 ? undefined : `Update ${listed([...new Set(since)])} or newer, which reads it.`;
+  const ignored = cause('used', 'PolicyIgnored', `${policy}, which no data plane ${who} is known to read.`, read);
   if (routes.length > 0 && blind.length === routes.length) return [ignored];
   return [
     ...(blind.length > 0 ? [ignored] : []),
@@ -258,7 +276,7 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
     // kubernetes/kubernetes#84505
     [
       spec?.externalTrafficPolicy === 'Local',
-      ' Its externalTrafficPolicy Local is for traffic from outside: Pods that connect to it, also to a node port, may get any endpoint. What they send to the cluster IP stays on their Node with `internalTrafficPolicy: Local` (1.22 and newer; it fails where the Node has no endpoint).',
+      ' Its externalTrafficPolicy Local is for traffic from outside: Pods and Nodes that connect to it, also to a node port, may get any endpoint. What they send to the cluster IP stays on their Node with `internalTrafficPolicy: Local` (1.22 and newer; it fails where the Node has no endpoint).',
     ],
     [KEYS.test(`${JSON.stringify(spec)}${applied}`), GONE_KEYS],
   ];

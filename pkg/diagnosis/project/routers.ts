@@ -68,8 +68,8 @@ export const eventOf = (object: Fields, metadata: Metadata) => {
   };
 };
 
-/** Of Calico and kube-vip. */
-const KEPT_VARIABLES = /^(?:FELIX_.*|svc_election|bgp_enable|vip_arp)$/;
+/** Of Calico, Weave Net and kube-vip. */
+const KEPT_VARIABLES = /^(?:FELIX_.*|NO_MASQ_LOCAL|svc_election|bgp_enable|vip_arp)$/;
 
 const containersOf = (podSpec: Fields) =>
   listIn(podSpec, 'containers').map((container) => {

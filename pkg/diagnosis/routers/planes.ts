@@ -54,6 +54,8 @@ export interface DataPlane<Name extends string = string> {
   readonly note?: { readonly when: Requirements; readonly text: string };
   /** What helps although it ignores hints. */
   readonly instead?: string;
+  /** Kubelets beside which no release of it reads `internalTrafficPolicy`. */
+  readonly blindWith?: RegExp;
   /** Newest first. */
   readonly versions: readonly VersionRule[];
   /** Routes are those of Cilium's own model, and what is stated of Cilium holds for it. */
@@ -172,10 +174,12 @@ export const PLANES = tableOf([
       },
       { since: [3, 31, 0], rule: CALICO },
       { since: [3, 27, 0], rule: { ...EACH, ...annotated('auto') } },
-      { since: [3, 26, 0], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION) } },
+      { since: [3, 26, 5], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION) } },
+      { since: [3, 26, 0], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION), policyBlind: true } },
       { rule: { policyBlind: true } },
     ],
-    source: 'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#8262, #10430, #11751, #11859',
+    source:
+      'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#8262, #8264, #10430, #11751, #11859',
   },
   {
     name: 'ovn-kubernetes',
@@ -184,6 +188,8 @@ export const PLANES = tableOf([
     shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OVNKubernetes' },
     note: { when: {}, text: 'of openshift-dns/dns-default Pods use the endpoint of their Node, the host network any' },
     instead: ON_NODE,
+    // OpenShift before 4.11: ovn-kubernetes#2836, openshift-docs#46446.
+    blindWith: /^v1\.(?:1?\d|2[0-3])\./,
     versions: [{ rule: { localDns: true } }],
     source:
       'ovn-kubernetes: no match for hints in the tree up to v1.3.0 and August 2026; #3165, #6888 (open); openshift/ovn-kubernetes lb_config.go ("OCP HACK"), #964',
@@ -236,6 +242,9 @@ export const PLANES = tableOf([
         rule: annotated('auto', OLDER_ANNOTATION),
         assumed: 'its gate TopologyAwareHints is alpha before 1.12 (antrea pkg/features), and no such release was run',
       },
+      // antrea-io/antrea#2792
+      { since: [1, 7, 0], rule: {} },
+      { rule: { policyBlind: true } },
     ],
     source: 'antrea-io/antrea docs/feature-gates.md, pkg/agent/proxy/topology.go',
   },
@@ -246,8 +255,8 @@ export const PLANES = tableOf([
     settings: { proxy: { places: [{ from: 'arg', key: 'run-service-proxy' }], absent: 'true' } },
     routes: { proxy: ['true'] },
     instead: `\`--run-service-proxy=false\` of its DaemonSet ${LEAVES} ${ON_NODE}`,
-    versions: [{ since: [2, 1, 0], rule: {} }, { rule: { policyBlind: true } }],
-    source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#1005 (open), #1598, #1774',
+    versions: [{ since: [2, 1, 0], rule: {} }, { rule: { policyBlind: true, byExternal: true } }],
+    source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#818, #1005 (open), #1598, #1774',
   },
 ]);
 

@@ -111,7 +111,8 @@ const planeAnswer = (plane: DataPlane<PlaneName>, scope: Scope, routes: Judged, 
       : []),
     ...(found?.assumed === undefined ? [] : [found.assumed]),
   ];
-  const rule = on ? (found?.rule ?? {}) : {};
+  const policyBlind = plane.blindWith?.test(kubeletText(node)) || found?.rule.policyBlind;
+  const rule = { ...(on && found?.rule), ...defined({ policyBlind }) };
   const proxy = (): Proxy => {
     if (isUnknown) return { kind: 'unknown', name: why.join('; ') };
     if (plane.cilium === true) return { kind: 'cilium', serviceTopology: on, ...defined({ ciliumVersion: version }) };

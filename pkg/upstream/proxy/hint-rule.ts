@@ -50,6 +50,8 @@ export interface HintRule {
   readonly stoppedByLocal?: true;
   /** It does not know `internalTrafficPolicy`. */
   readonly policyBlind?: boolean;
+  /** It goes by `externalTrafficPolicy` for the cluster IP too. */
+  readonly byExternal?: true;
   /** Slices of weight 0 get no new connection. */
   readonly drained?: boolean;
   /** Its rule where the annotation is Auto, in any case. */
@@ -172,7 +174,9 @@ export const ruledRoute = (input: RouteInput, proxy: RuledProxy): Route => {
   const chosen = choose(input, proxy);
   const { own: endpoints } = chosen;
   if (endpoints.length === 0) return buildRoute(input, { reason: 'NoEndpoints' });
-  if (input.service.spec?.internalTrafficPolicy === 'Local' && proxy.rule.policyBlind !== true) {
+  const { internalTrafficPolicy, externalTrafficPolicy } = input.service.spec ?? {};
+  const { policyBlind = false, byExternal } = proxy.rule;
+  if ((byExternal ? externalTrafficPolicy : !policyBlind && internalTrafficPolicy) === 'Local') {
     const node = nameOf(input.node);
     const here = endpoints.filter(({ nodeName }) => node !== '' && nodeName === node);
     const local = usable(here, proxy.rule);
