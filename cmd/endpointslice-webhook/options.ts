@@ -63,11 +63,8 @@ const EMPTY_FILE = `apiVersion: ${CONFIG_API_VERSION}\nkind: ${ENDPOINTSLICE_WEB
  * @throws ConfigError when the file is not valid.
  */
 export const configurationOf = (flags: Flags, text: string | undefined): EndpointSliceWebhookConfiguration => {
-  const config = loadConfiguration(
-    ENDPOINTSLICE_WEBHOOK_CONFIGURATION,
-    text ?? EMPTY_FILE,
-    flags.config ?? '(defaults)',
-  );
+  const { config: file = '(defaults)' } = flags;
+  const config = loadConfiguration(ENDPOINTSLICE_WEBHOOK_CONFIGURATION, text ?? EMPTY_FILE, file);
   const { bindAddress = config.server.bindAddress, port = config.server.port } = flags;
   return {
     ...config,

@@ -16,9 +16,9 @@ export const isRoomWorthwhile = (usedBytes: number, availableBytes: number): boo
   usedBytes >= LARGE_BYTES && SPARE_FACTOR * usedBytes <= availableBytes;
 
 /** Caches hold little and live long: without this, V8 lets the garbage of a burst grow the process to twice its need. */
-export const keepHeapSmall = (): void => {
+export const keepHeapSmall = (semiSpaceMegabytes = 2): void => {
   setFlagsFromString('--optimize-for-size');
-  setFlagsFromString('--max-semi-space-size=2');
+  setFlagsFromString(`--max-semi-space-size=${semiSpaceMegabytes}`);
 };
 
 /** The memory that the cgroup allows, or that the machine has. */

@@ -1,5 +1,5 @@
 // The metrics of the meter, computed from the ledger when they are scraped.
-import type { Metrics } from '../../pkg/telemetry/metrics.ts';
+import { type Metrics, SERVICE_LABELS, seriesLabels } from '../../pkg/telemetry/metrics.ts';
 import type { Directory } from '../../pkg/traffic/directory.ts';
 import type { Route } from '../../pkg/traffic/conntrack.ts';
 import type { Ledger } from '../../pkg/traffic/ledger.ts';
@@ -37,7 +37,6 @@ export const stateOf = ({ ledger, facts, listAgeSeconds }: MeterView): MeterStat
 /** A socket load balancer translates before the kernel's table does: there a connection to a Service looks like one to a Pod. */
 const seesDirect = ({ ledger, facts }: MeterView): boolean => ledger.seesServices() && facts()?.foreignPlane === '';
 
-const SERVICE_LABELS = ['service_namespace', 'service_name'];
 const ROUTE_LABELS = [...SERVICE_LABELS, 'source_zone', 'destination_zone'];
 
 type Labels = Record<string, string>;
@@ -45,10 +44,7 @@ type Sample = readonly [Labels, number];
 
 const serviceLabels = (service: string): Labels => {
   const slash = service.indexOf('/');
-  return {
-    service_namespace: slash === -1 ? '' : service.slice(0, slash),
-    service_name: slash === -1 ? service : service.slice(slash + 1),
-  };
+  return seriesLabels({ namespace: service.slice(0, Math.max(0, slash)), service: service.slice(slash + 1) });
 };
 
 const routeLabels = ({ service, source, destination }: Route): Labels => ({

@@ -12,28 +12,13 @@ import {
   LABEL_SERVICE_NAME,
   isNowhere,
 } from '../apis/names.ts';
-import {
-  type HintsDecision,
-  type ReadEndpoint,
-  type ReadSlice,
-  readEndpoint,
-  readSlice,
-  strategyOf,
-} from '../hints/table.ts';
+import { readEndpoint, readSlice, strategyOf } from '../hints/table.ts';
+import type { HintsDecision, ReadEndpoint, ReadSlice } from '../hints/table.ts';
 import { UNCHANGED } from '../hints/decide.ts';
 import { MAX_HINTS } from '../hints/readiness.ts';
 import type { Joining, SliceSubject } from './accept.ts';
-import {
-  type Evacuated,
-  type SliceContent,
-  baseUnder,
-  evacuationPatch,
-  hintOperations,
-  hintsOfBase,
-  markOf,
-  parseMark,
-  returnPatch,
-} from './slice.ts';
+import { baseUnder, evacuationPatch, hintOperations, hintsOfBase, markOf, parseMark, returnPatch } from './slice.ts';
+import type { Evacuated, SliceContent } from './slice.ts';
 import { decideInOrder } from './decide.ts';
 
 const endpointsOf = ({ endpoints }: ReadSlice): ReadEndpoint[] | string => {

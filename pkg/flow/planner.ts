@@ -25,15 +25,11 @@ const changesOf = ({ endpoints }: PlanInput, planned: readonly PlannedEndpoint[]
   return endpoints.filter(({ name, forZones = [] }) => !sameZones(forZones, hints.get(name) ?? [])).length;
 };
 
-const toPlan = (input: PlanInput, { endpoints, ...decided }: Omit<Plan, keyof PlanFigures | 'changes'>): Plan => {
+const toPlan = (input: PlanInput, decided: Omit<Plan, keyof PlanFigures | 'changes'>): Plan => {
+  const { endpoints } = decided;
   const hints = new Map(endpoints.map(({ name, forZones }) => [name, forZones]));
   const evaluated = input.endpoints.map((endpoint) => ({ ...endpoint, forZones: hints.get(endpoint.name) ?? [] }));
-  return {
-    ...decided,
-    endpoints,
-    changes: changesOf(input, endpoints),
-    ...evaluatePlan({ ...input, endpoints: evaluated }),
-  };
+  return { ...decided, changes: changesOf(input, endpoints), ...evaluatePlan({ ...input, endpoints: evaluated }) };
 };
 
 /** Nothing to divide: own zones, or where an endpoint has none, no hints. */

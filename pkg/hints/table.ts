@@ -2,14 +2,8 @@
 // wrong with one that cannot be served.
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { type Fields, isAbsent, isFields } from '../apis/values.ts';
-import {
-  ANNOTATION_PLAN,
-  LABEL_CONSIDER,
-  LABEL_STRATEGY,
-  PLAN_SPREAD,
-  STRATEGIES,
-  type Strategy,
-} from '../apis/names.ts';
+import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY, PLAN_SPREAD, STRATEGIES } from '../apis/names.ts';
+import type { Strategy } from '../apis/names.ts';
 
 /** `invalid`: the object is not a slice we can serve; nothing is patched, the message becomes a warning. */
 export type HintsDecision =

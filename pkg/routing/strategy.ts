@@ -1,13 +1,6 @@
 // Which hint strategy a Service asks for: by our label, or by upstream's annotation with a domain-prefixed value.
-import {
-  ANNOTATION_APPLIED,
-  GROUP,
-  OBSERVE_PREFIX,
-  type PlannedStrategy,
-  STRATEGIES,
-  type Strategy,
-  isPlannedStrategy,
-} from '../apis/names.ts';
+import { ANNOTATION_APPLIED, GROUP, OBSERVE_PREFIX, STRATEGIES, isPlannedStrategy } from '../apis/names.ts';
+import type { PlannedStrategy, Strategy } from '../apis/names.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, fieldOf, isAuto, parseApplied, valueOf } from './slots.ts';
 import type { SettingsLike, Slot } from './slots.ts';

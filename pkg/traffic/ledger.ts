@@ -2,16 +2,8 @@
 //
 // What it relies on (Linux 6, conntrack-tools 1.4): a flow that ends says how many bytes it carried in all, where the kernel
 // accounts; a list says the same of the living. Events may be lost (netlink overruns its buffer); lists find that out.
-import {
-  type Flow,
-  NO_SERVICE,
-  type OwnNode,
-  type Route,
-  ZONE_EXTERNAL,
-  ZONE_UNKNOWN,
-  askedDirectly,
-  routeOf,
-} from './conntrack.ts';
+import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN, askedDirectly, routeOf } from './conntrack.ts';
+import type { Flow, OwnNode, Route } from './conntrack.ts';
 import type { Directory } from './directory.ts';
 import { type Judgement, OUTCOMES, type Outcome } from './hints.ts';
 import { isOfService } from './measured.ts';

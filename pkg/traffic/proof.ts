@@ -92,13 +92,8 @@ export const createProofWindow = () => {
       const known = before.get(service) ?? {};
       // A counter that went down began anew.
       const old = OUTCOMES.some((outcome) => at(own, outcome) < at(known, outcome)) ? {} : known;
-      return OUTCOMES.map((outcome) => ({
-        at: now,
-        node,
-        service,
-        outcome,
-        count: at(own, outcome) - at(old, outcome),
-      }));
+      const step = { at: now, node, service };
+      return OUTCOMES.map((outcome) => ({ ...step, outcome, count: at(own, outcome) - at(old, outcome) }));
     });
   };
 

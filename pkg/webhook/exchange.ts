@@ -2,25 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defined } from '../apis/values.ts';
 import type { Logger } from '../telemetry/log.ts';
-import {
-  allowedText,
-  patchedText,
-  readReview,
-  statusText,
-  type AdmissionDecision,
-  type AdmissionRoute,
-  type UnservedReason,
-} from './review.ts';
-import {
-  BODY_TIMEOUT_MS,
-  MAX_BODY_BYTES,
-  MAX_BODY_ITEMS,
-  createBodyBuffers,
-  readBody,
-  type Body,
-  type Budget,
-  type TakeTurn,
-} from './body.ts';
+import { allowedText, patchedText, readReview, statusText } from './review.ts';
+import type { AdmissionDecision, AdmissionRoute, UnservedReason } from './review.ts';
+import { BODY_TIMEOUT_MS, MAX_BODY_BYTES, MAX_BODY_ITEMS, createBodyBuffers, readBody } from './body.ts';
+import type { Body, Budget, TakeTurn } from './body.ts';
 import type { Outcome, createAdmissionMetrics } from './metrics.ts';
 
 export interface ExchangeOptions {

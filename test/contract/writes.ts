@@ -1,16 +1,8 @@
 // Contract: create, update, delete, and what the server decides by itself.
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import {
-  aConfigMap,
-  aService,
-  createScope,
-  eventually,
-  unique,
-  versionOf,
-  type ContractServer,
-  type Scope,
-} from './server.ts';
+import { aConfigMap, aService, createScope, eventually, unique, versionOf } from './server.ts';
+import type { ContractServer, Scope } from './server.ts';
 
 export const describeWrites = (server: () => ContractServer): void => {
   describe('writes', () => {

@@ -1,16 +1,8 @@
 // Custom resource definitions: creating one serves its resource, deleting it takes resource and objects away.
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
 import { timestamp } from './metadata.ts';
-import {
-  asArray,
-  asRecord,
-  asString,
-  isRecord,
-  nameOf,
-  namespaceOf,
-  type JsonRecord,
-  type StoredObject,
-} from './object.ts';
+import { asArray, asRecord, asString, isRecord, nameOf, namespaceOf } from './object.ts';
+import type { JsonRecord, StoredObject } from './object.ts';
 import { conform, validateSchema } from './schema.ts';
 import { servedCustom, type KindRules, type Registry, type ServedResource } from './served-resource.ts';
 import { resourceKey, type Change, type ObjectStore } from './store.ts';

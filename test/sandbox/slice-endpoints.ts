@@ -1,17 +1,8 @@
 // From Pods to the endpoints and ports that the slices of a Service should hold; behaviour of the EndpointSlice controller.
 import type { Endpoint } from '../../pkg/apis/core.ts';
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';
-import {
-  asArray,
-  asRecord,
-  asString,
-  isRecord,
-  labelsOf,
-  nameOf,
-  namespaceOf,
-  type JsonRecord,
-  type StoredObject,
-} from './object.ts';
+import { asArray, asRecord, asString, isRecord, labelsOf, nameOf, namespaceOf } from './object.ts';
+import type { JsonRecord, StoredObject } from './object.ts';
 
 export type Family = 'IPv4' | 'IPv6';
 

@@ -186,24 +186,19 @@ export const loadConfiguration = <T>(kind: ConfigKind<T>, text: string, file: st
 };
 
 const parse = (text: string, file: string): Source => {
-  const lines = new LineCounter();
+  const lineCounter = new LineCounter();
   const fail = (offset: number, message: string): never => {
-    throw new ConfigError(file, [{ ...positionOf(lines, offset), field: '', message }]);
+    throw new ConfigError(file, [{ ...positionOf(lineCounter, offset), field: '', message }]);
   };
   if (text.length > MAX_CHARACTERS) fail(0, `the file has more than ${MAX_CHARACTERS} characters.`);
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    uniqueKeys: true,
-    prettyErrors: false,
-    logLevel: 'error',
-  });
+  const document = parseDocument(text, { lineCounter, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
   const broken = document.errors[0];
   if (broken !== undefined) {
     const several = broken.code === 'MULTIPLE_DOCS';
     fail(broken.pos[0], several ? 'the file holds more than one document.' : `not valid YAML: ${parserText(broken)}.`);
   }
   if (document.contents === null) fail(0, 'the file is empty.');
-  return { file, document, lines };
+  return { file, document, lines: lineCounter };
 };
 
 /** Plain values; aliases that lead nowhere, or multiply beyond reason, only come to light here. */

@@ -1,13 +1,6 @@
 // Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and returns the zone.
-import {
-  type EndpointSlice,
-  type Node,
-  SWITCHED_OFF,
-  isSwitchedOff,
-  isSwitching,
-  zoneOfNode,
-  zonesOfNodes,
-} from '../../apis/core.ts';
+import { SWITCHED_OFF, isSwitchedOff, isSwitching, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
+import type { EndpointSlice, Node } from '../../apis/core.ts';
 import { COMMANDS } from '../../apis/names.ts';
 import { nameOf, refOfKey } from '../../apis/values.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';

@@ -1,13 +1,7 @@
 // The caches that the modes in use need, and only those, each reduced to the fields that decisions read: memory is bounded by what is used.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
-import {
-  type Endpoint,
-  type EndpointSlice,
-  type Namespace,
-  type Node,
-  type Service,
-  serviceKeyOf,
-} from '../../apis/core.ts';
+import { serviceKeyOf } from '../../apis/core.ts';
+import type { Endpoint, EndpointSlice, Namespace, Node, Service } from '../../apis/core.ts';
 import { defined, isAbsent, isFields, nameOf, putAt } from '../../apis/values.ts';
 import type { Cluster, Etcd, Extension, Garden, Seed, Shoot } from '../../apis/gardener.ts';
 import type { KubernetesObject, ObjectMeta, StringMap } from '../../apis/meta.ts';

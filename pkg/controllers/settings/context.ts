@@ -159,12 +159,7 @@ export const createContext = (
     const objects = routers.objects();
     mixedKubelets ??= hasOldKubelet(caches);
     olderName ??= objects === undefined ? undefined : wantsOlderName(objects);
-    return {
-      off: isSwitchedOff(caches.namespaces),
-      version: version.current,
-      mixedKubelets,
-      olderName,
-      clients: clients(),
-    };
+    const off = isSwitchedOff(caches.namespaces);
+    return { off, version: version.current, mixedKubelets, olderName, clients: clients() };
   };
 };

@@ -79,16 +79,12 @@ const conditionsOf = ({ previous, findings, honored, generation, time }: StatusI
 const changesOf = ({ previous, turn, endpoints, time }: StatusInput): NonNullable<FlowPolicyStatus['lastChanges']> => {
   const before = previous?.lastChanges ?? [];
   if (turn?.decision?.changed !== true) return before;
-  const { plan, decision, state } = turn;
+  const { plan, state } = turn;
+  const { reason } = turn.decision;
   // When observing, the same plan is proposed again and again.
   if (orderedJson(planStatus(plan, endpoints)) === orderedJson(previous?.plan)) return before;
   const age = state?.estimate ? { sampleAgeSeconds: Math.max(0, Math.round(time - state.freshAt)) } : {};
-  const change = {
-    time: timeText(time * 1_000),
-    reason: decision.reason,
-    message: describePlan(plan, endpoints),
-    ...age,
-  };
+  const change = { time: timeText(time * 1_000), reason, message: describePlan(plan, endpoints), ...age };
   return [change, ...before].slice(0, MAX_CHANGES);
 };
 

@@ -169,7 +169,7 @@ export const step = (
   const before = state ?? initialState(observation);
   const { time } = observation;
   const observed = observe(policy, before, observation);
-  const { estimate } = observed;
+  const { estimate, rank } = observed;
   const ready = readyOf(observation);
   const members = membersOf(observation, before.members);
   const current = planFor(before.plan, ready);
@@ -221,16 +221,6 @@ export const step = (
       safe: choice.safe,
       ...defined({ counting: observed.counting, silent: observed.silent }),
     },
-    decision: {
-      time,
-      changed,
-      spread,
-      endpoints,
-      demand: estimated,
-      inZoneShare,
-      reason,
-      cutShort,
-      rank: observed.rank,
-    },
+    decision: { time, changed, spread, endpoints, demand: estimated, inZoneShare, reason, cutShort, rank },
   };
 };

@@ -1,12 +1,6 @@
 // How many ready endpoints each zone should get, by its share of CPU; plain doubles in the order of kubernetes/endpointslice topologycache.
-import {
-  type Endpoint,
-  type EndpointHints,
-  type EndpointSlice,
-  type Node,
-  isNodeReady,
-  zoneOfNode,
-} from '../../apis/core.ts';
+import { isNodeReady, zoneOfNode } from '../../apis/core.ts';
+import type { Endpoint, EndpointHints, EndpointSlice, Node } from '../../apis/core.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { milliFromNano, nanoCpu } from '../../apis/quantity.ts';
 import { endpointsOf } from '../features.ts';

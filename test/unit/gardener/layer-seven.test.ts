@@ -1,14 +1,8 @@
 // What decides whether a kube-apiserver is behind L7 load balancing, strongest evidence first.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import {
-  type GardenerInformation,
-  type LayerSevenDecision,
-  type LayerSevenEvidence,
-  decideLayerSeven,
-  isIstioTlsTerminationDisabled,
-  layerSevenOf,
-} from '../../../pkg/gardener/catalogue.ts';
+import { decideLayerSeven, isIstioTlsTerminationDisabled, layerSevenOf } from '../../../pkg/gardener/catalogue.ts';
+import type { GardenerInformation, LayerSevenDecision, LayerSevenEvidence } from '../../../pkg/gardener/catalogue.ts';
 import { service } from '../../fixtures/core.ts';
 
 const OPT_OUT = { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' };

@@ -3,13 +3,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import fc from 'fast-check';
 import { ANNOTATION_GROUP_ZONE, LABEL_ZONE } from '../../../pkg/apis/names.ts';
-import {
-  type GroupNode,
-  type ZoneDecision,
-  type ZoneRecord,
-  decideZone,
-  formatRecord,
-} from '../../../pkg/kubeedge/decide.ts';
+import { decideZone, formatRecord } from '../../../pkg/kubeedge/decide.ts';
+import type { GroupNode, ZoneDecision, ZoneRecord } from '../../../pkg/kubeedge/decide.ts';
 import type { NodeGroup } from '../../../pkg/apis/core.ts';
 import { nodeGroup } from '../../fixtures/kubeedge.ts';
 

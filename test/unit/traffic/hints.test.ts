@@ -5,13 +5,8 @@ import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { type Flow, parseFlow } from '../../../pkg/traffic/conntrack.ts';
 import { createDirectory } from '../../../pkg/traffic/directory.ts';
 import { type Judgement, OUTCOMES, type Outcome, SETTLED_MS, createJudge } from '../../../pkg/traffic/hints.ts';
-import {
-  type OutcomeCounts,
-  type Verdict,
-  WINDOW_MS,
-  createProofWindow,
-  verdictOf,
-} from '../../../pkg/traffic/proof.ts';
+import { WINDOW_MS, createProofWindow, verdictOf } from '../../../pkg/traffic/proof.ts';
+import type { OutcomeCounts, Verdict } from '../../../pkg/traffic/proof.ts';
 import { lineOf } from './support.ts';
 
 interface Row {

@@ -2,13 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import {
-  type SlicePlan,
-  allSlices,
-  allocate,
-  mapEndpoints,
-  stripHints,
-} from '../../../../pkg/upstream/controller/allocation.ts';
+import { allSlices, allocate, mapEndpoints, stripHints } from '../../../../pkg/upstream/controller/allocation.ts';
+import type { SlicePlan } from '../../../../pkg/upstream/controller/allocation.ts';
 import {
   endpointConditions,
   hintProportionally,

@@ -2,13 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import {
-  EVENT_SOURCE,
-  type Occurrence,
-  controllerEvent,
-  storedHints,
-  syncHints,
-} from '../../../../pkg/upstream/controller/sync.ts';
+import { EVENT_SOURCE, controllerEvent, storedHints, syncHints } from '../../../../pkg/upstream/controller/sync.ts';
+import type { Occurrence } from '../../../../pkg/upstream/controller/sync.ts';
 import { zoneShares } from '../../../../pkg/upstream/controller/allocation.ts';
 import { MODE, aService, aSlice, at, hintCounts, minor, nodeOf, nodesOf } from '../support.ts';
 

@@ -7,12 +7,8 @@ import { SECRETS } from '../../../../pkg/apis/resources.ts';
 import { certificateCheck } from '../../../../pkg/webhook/certificates/files.ts';
 import { type RefreshingCertificateSource, splitBundle } from '../../../../pkg/webhook/certificates/pair.ts';
 import { DEFAULT_POLICY } from '../../../../pkg/webhook/certificates/rotation.ts';
-import {
-  type Secret,
-  type SecretCertificatesOptions,
-  openSecretCertificates,
-  serviceNames,
-} from '../../../../pkg/webhook/certificates/secrets.ts';
+import { openSecretCertificates, serviceNames } from '../../../../pkg/webhook/certificates/secrets.ts';
+import type { Secret, SecretCertificatesOptions } from '../../../../pkg/webhook/certificates/secrets.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { type Before, type MemoryServer, createMemoryServer } from '../../../fixtures/memory-client.ts';
 import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
