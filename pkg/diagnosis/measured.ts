@@ -157,23 +157,19 @@ const flowOf = record({
   responseBytes: asAmount,
 });
 
-const listOf =
+const list =
   <T>(read: (item: unknown) => T) =>
   (value: unknown): T[] =>
     isAbsent(value) ? [] : listReader(read)(value);
 
-const directOf = record({
-  nodes: asAmount,
-  seconds: asAmount,
-  flows: listOf(record({ ...ENDS, connections: asAmount })),
-});
+const pastOf = record({ nodes: asAmount, seconds: asAmount, flows: list(record({ ...ENDS, connections: asAmount })) });
 
 const measuredOf = record({
   by: asName,
   seconds: asAmount,
-  flows: listOf(flowOf),
-  direct: (value) => (isAbsent(value) ? undefined : directOf(value)),
-  notes: listOf(asText),
+  flows: list(flowOf),
+  direct: (value) => (isAbsent(value) ? undefined : pastOf(value)),
+  notes: list(asText),
 });
 
 /** Throws a FieldError with the path of the field that is wrong. */
