@@ -4,14 +4,8 @@ import { type Namespace, type Node, SWITCHED_OFF, type Service, isSwitchedOff } 
 import { defined, nameOf } from '../../pkg/apis/values.ts';
 import { SWITCH_NAMESPACE, isPlannedStrategy } from '../../pkg/apis/names.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
-import {
-  nearest,
-  keyOfService,
-  serviceKeyOfRef,
-  serviceRefOf,
-  slicesByService,
-  sortedServices,
-} from '../../pkg/diagnosis/models/lookup.ts';
+import { nearest, keyOfService, serviceKeyOfRef, serviceRefOf } from '../../pkg/diagnosis/models/lookup.ts';
+import { slicesByService, sortedServices } from '../../pkg/diagnosis/models/lookup.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf, unseenOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { effectiveStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';

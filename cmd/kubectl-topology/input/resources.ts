@@ -1,21 +1,8 @@
 // Which resources of a cluster fill which part of a snapshot; and how long the authorities of webhooks are valid.
 import { X509Certificate } from 'node:crypto';
-import {
-  CLUSTER_ROLES,
-  CONFIG_MAPS,
-  DAEMON_SETS,
-  DEPLOYMENTS,
-  ENDPOINT_SLICES,
-  EVENTS,
-  FLOW_POLICIES,
-  MUTATING_WEBHOOK_CONFIGURATIONS,
-  NODES,
-  PODS,
-  type Resource,
-  resource,
-  SERVICES,
-  ZONE_EVACUATIONS,
-} from '../../../pkg/apis/resources.ts';
+import { CLUSTER_ROLES, CONFIG_MAPS, DAEMON_SETS, DEPLOYMENTS, ENDPOINT_SLICES } from '../../../pkg/apis/resources.ts';
+import { EVENTS, FLOW_POLICIES, MUTATING_WEBHOOK_CONFIGURATIONS, NODES, PODS } from '../../../pkg/apis/resources.ts';
+import { type Resource, resource, SERVICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import { orElse } from '../../../pkg/apis/values.ts';
 import { ROUTER_KINDS, ROUTE_KINDS } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { AGENT_LABELS } from '../../../pkg/diagnosis/routers/planes.ts';

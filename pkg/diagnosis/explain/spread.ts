@@ -15,19 +15,8 @@ import { karpenterRemedy } from './node-pools.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import {
-  SELECTS_NONE,
-  drawnText,
-  heldText,
-  prefersApart,
-  revisesPods,
-  rollingText,
-  spreadBy,
-  waitingCauses,
-  waitingFor,
-  workloadTitle,
-  zoneConstraint,
-} from './scheduler.ts';
+import { SELECTS_NONE, drawnText, heldText, prefersApart, revisesPods, rollingText, spreadBy } from './scheduler.ts';
+import { waitingCauses, waitingFor, workloadTitle, zoneConstraint } from './scheduler.ts';
 
 /** `eu-1a 2, eu-1b 1`. */
 export const byZone = (counts: ReadonlyMap<string, number>): string =>
