@@ -262,11 +262,7 @@ const outageTable = ['inet', 'outage'] as const;
 
 /** Drops every packet from and to a node, also of connections that are open, until `heal`. What runs there goes on. */
 export const cutOff = async ({ namespace }: BedNode): Promise<{ heal(): Promise<void> }> => {
-  const sides = [
-    ['input', 'iifname'],
-    ['output', 'oifname'],
-  ];
-  const rules = sides.map(
+  const rules = Object.entries({ input: 'iifname', output: 'oifname' }).map(
     ([hook, name]) =>
       `add chain ${outageTable.join(' ')} ${hook} { type filter hook ${hook} priority -300; }\n` +
       `add rule ${outageTable.join(' ')} ${hook} ${name} != "lo" drop`,

@@ -25,10 +25,7 @@ export const makeSick = async ({ node, pods, traffic }: Zone, sickness: Sickness
   const addresses = `{ ${pods.map((pod) => pod.addresses.ipv4).join(', ')} }`;
   const loses = ['numgen', 'random', 'mod', '1000', '<', String(lostPerThousand), 'drop'];
   await nft(node.namespace, 'add', 'table', ...table);
-  for (const [hook, side] of [
-    ['input', 'daddr'],
-    ['output', 'saddr'],
-  ] as const) {
+  for (const [hook, side] of Object.entries({ input: 'daddr', output: 'saddr' })) {
     await nft(node.namespace, 'add', 'chain', ...table, hook, `{ type filter hook ${hook} priority 0; }`);
     await nft(node.namespace, 'add', 'rule', ...table, hook, 'ip', side, addresses, ...loses);
   }

@@ -158,10 +158,7 @@ const table = 'inet traffic-witness';
 /** Counts on the node what goes to and comes from each of these endpoints. */
 export const installCounters = async (node: BedNode, pods: readonly BedPod[]): Promise<void> => {
   const rules = pods.flatMap(({ name, node: { name: home }, addresses: { ipv4, ipv6 } }) =>
-    [
-      ['ip', ipv4],
-      ['ip6', ipv6],
-    ].flatMap(([family, address]) => [
+    Object.entries({ ip: ipv4, ip6: ipv6 }).flatMap(([family, address]) => [
       `add rule ${table} out ${family} daddr ${address} tcp dport 8080 counter comment "${name} request"`,
       `add rule ${table} ${home === node.name ? 'own' : 'in'} ${family} saddr ${address} tcp sport 8080 counter comment "${name} response"`,
     ]),

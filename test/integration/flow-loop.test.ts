@@ -146,12 +146,7 @@ describe('a planned Service', function onSandbox() {
     await open({ a: 1, b: 2, c: 1 });
     bed.plant.demand = { a: 1.1, b: 0.2, c: 0.2 };
     await until(() => expect(helpers('a')).not.to.deep.equal([]));
-    for (const [old, zone] of [
-      ['web-a1', 'a'],
-      ['web-b1', 'b'],
-      ['web-b2', 'b'],
-      ['web-c1', 'c'],
-    ] as const) {
+    for (const [old, zone] of Object.entries({ 'web-a1': 'a', 'web-b1': 'b', 'web-b2': 'b', 'web-c1': 'c' })) {
       await bed.apply(flowPod(`${old}-new`, zone));
       await bed.sandbox.settled();
       expect(Object.values(bed.hints('web')), `beside ${old}`).not.to.include('');

@@ -23,6 +23,13 @@ describe('the flow controller in trouble', function onSandbox() {
   afterEach(() => bed.close());
 
   const until = (check: () => unknown, stepMs?: number): Promise<void> => bed.until(check, stepMs);
+  const released = async (): Promise<void> => {
+    await eventually(() => expect(bed.hints('web')).to.deep.equal(SPREAD));
+    await eventually(() => expect(bed.policy('web'), 'our empty FlowPolicy').to.equal(undefined));
+    expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
+  };
+  const relabel = (labels: Record<string, string>): Promise<unknown> =>
+    bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } });
   const patches = () => bed.writes().filter(({ resource }) => resource === 'endpointslices');
   const told = (reason: string): string[] => bed.events().filter((event) => event.startsWith(`${reason}: `));
 
@@ -182,13 +189,11 @@ describe('the flow controller in trouble', function onSandbox() {
     await bed.start('namespaceSelector: {matchLabels: {loop: mine}}');
     await bed.quiet();
     expect(bed.writes()).to.deep.equal([]);
-    await bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels: { loop: 'mine' } } });
+    await relabel({ loop: 'mine' });
     await eventually(() => expect(bed.policy('web')?.status?.conditions).to.have.length(3));
   });
 
   it('releases a namespace that lost its labels, though the planner was killed meanwhile', async () => {
-    const relabel = (labels: Record<string, string>): Promise<unknown> =>
-      bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } });
     await relabel({ loop: 'mine' });
     await bed.apply(flowService({ annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } }));
     const selector = 'namespaceSelector: {matchLabels: {loop: mine}}';
@@ -198,32 +203,22 @@ describe('the flow controller in trouble', function onSandbox() {
     await first.stop();
     await bed.start(selector);
     bed.clock.skip(300_000);
-    await eventually(() => expect(bed.hints('web')).to.deep.equal(SPREAD));
-    await eventually(() => expect(bed.policy('web'), 'our empty FlowPolicy').to.equal(undefined));
-    expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
+    await released();
   });
 
   it('releases a namespace that loses its labels, unless they come back within five minutes', async () => {
-    const relabel = (labels: Record<string, string>): Promise<unknown> =>
-      bed.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } });
     await relabel({ loop: 'mine' });
     await bed.apply(flowService({ annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } }));
     await bed.start('namespaceSelector: {matchLabels: {loop: mine}}');
     await until(() => expect(bed.hints('web')).to.deep.equal(OWN));
-    for (const [labels, hints] of [
-      [{}, OWN],
-      [{ loop: 'mine' }, OWN],
-      [{}, OWN],
-    ] as const) {
+    for (const labels of [{}, { loop: 'mine' }, {}]) {
       await relabel(labels);
       await bed.quiet();
       bed.clock.skip(240_000);
       await bed.quiet();
-      expect(bed.hints('web'), JSON.stringify(labels)).to.deep.equal(hints);
+      expect(bed.hints('web'), JSON.stringify(labels)).to.deep.equal(OWN);
     }
     bed.clock.skip(60_000);
-    await eventually(() => expect(bed.hints('web')).to.deep.equal(SPREAD));
-    await eventually(() => expect(bed.policy('web'), 'our empty FlowPolicy').to.equal(undefined));
-    expect(bed.service('web').metadata?.labels ?? {}).not.to.have.property(LABEL_STRATEGY);
+    await released();
   });
 });

@@ -115,13 +115,9 @@ describe('example', () => {
     });
   });
 
-  for (const [file, own] of [
-    ['shoot', 'shoot'],
-    ['seed', 'seed'],
-    ['garden', 'garden'],
-  ] as const) {
-    it(`gardener/${file}.yaml asks for what an Extension of class ${own} may`, () => {
-      const [holder] = read(`gardener/${file}.yaml`) as unknown as [
+  for (const own of ['shoot', 'seed', 'garden'] as const) {
+    it(`gardener/${own}.yaml asks for what an Extension of its class may`, () => {
+      const [holder] = read(`gardener/${own}.yaml`) as unknown as [
         { spec: { extensions: { type: string; providerConfig: unknown }[] } },
       ];
       const [asked] = holder.spec.extensions;

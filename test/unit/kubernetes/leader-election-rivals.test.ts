@@ -107,10 +107,7 @@ describe('runLeaderElection, with rivals', () => {
       await end();
     });
 
-    for (const [name, fault] of [
-      ['refuses connections', unreachable],
-      ['never answers', hang],
-    ] as const) {
+    for (const [name, fault] of Object.entries({ 'refuses connections': unreachable, 'never answers': hang })) {
       it(`comes ten seconds after the last renewal when the server ${name}`, async () => {
         const one = start('one');
         await bed.clock.advance(4_000);

@@ -115,10 +115,7 @@ describe("measured traffic from the meters' Pods", () => {
         },
       ],
     ]);
-    expect(readings.map(({ node, seconds }) => [node, seconds])).to.deep.equal([
-      ['n1', 10],
-      ['n2', 10],
-    ]);
+    expect(readings.map(({ node, seconds }) => `${node}: ${seconds}`)).to.deep.equal(['n1: 10', 'n2: 10']);
     expect(notes).to.deep.equal([]);
   });
 

@@ -43,83 +43,19 @@ describe('resolveModeClash', () => {
     ...expected({}),
     ...part,
   });
-  const annotations = (decisions: readonly SlotDecision[]): unknown[] =>
-    decisions.map(({ next, foreign }) => [next, foreign]);
-  const cases: { name: string; hints: Partial<SlotDecision>; mode: Partial<SlotDecision>; result: unknown[] }[] = [
-    {
-      name: 'only one of them',
-      hints: { current: 'x', next: 'x' },
-      mode: {},
-      result: [
-        ['x', false],
-        [undefined, false],
-      ],
-    },
-    {
-      name: 'both equal',
-      hints: { current: 'x', next: 'x' },
-      mode: { next: 'x', claim: 'x' },
-      result: [
-        ['x', false],
-        ['x', false],
-      ],
-    },
-    {
-      name: 'our mode gives way',
-      hints: { current: 'x', next: 'x' },
-      mode: { next: 'y', claim: 'y' },
-      result: [
-        ['x', true],
-        [undefined, false],
-      ],
-    },
-    {
-      name: 'restored hints give way',
-      hints: { next: 'x' },
-      mode: { current: 'y', next: 'y' },
-      result: [
-        [undefined, false],
-        ['y', false],
-      ],
-    },
-    {
-      name: 'restored mode gives way',
-      hints: { current: 'x', next: 'x' },
-      mode: { next: 'y' },
-      result: [
-        ['x', false],
-        [undefined, false],
-      ],
-    },
-    {
-      name: 'both restored: the deprecated one gives way',
-      hints: { next: 'x' },
-      mode: { next: 'y' },
-      result: [
-        [undefined, false],
-        ['y', false],
-      ],
-    },
-    {
-      name: 'both were there, differing (before 1.27)',
-      hints: { current: 'x', next: 'x' },
-      mode: { current: 'y', next: 'y' },
-      result: [
-        ['x', false],
-        ['y', false],
-      ],
-    },
-    {
-      name: 'our hints (before 1.27) beside a mode',
-      hints: { next: 'x', claim: 'x' },
-      mode: { current: 'y', next: 'y' },
-      result: [
-        ['x', false],
-        ['y', false],
-      ],
-    },
+  const annotations = (decisions: readonly SlotDecision[]): string[] =>
+    decisions.map(({ next = 'none', foreign }) => (foreign ? `${next}, foreign` : next));
+  const cases: [name: string, hints: Partial<SlotDecision>, mode: Partial<SlotDecision>, result: string[]][] = [
+    ['only one of them', { current: 'x', next: 'x' }, {}, ['x', 'none']],
+    ['both equal', { current: 'x', next: 'x' }, { next: 'x', claim: 'x' }, ['x', 'x']],
+    ['our mode gives way', { current: 'x', next: 'x' }, { next: 'y', claim: 'y' }, ['x, foreign', 'none']],
+    ['restored hints give way', { next: 'x' }, { current: 'y', next: 'y' }, ['none', 'y']],
+    ['restored mode gives way', { current: 'x', next: 'x' }, { next: 'y' }, ['x', 'none']],
+    ['both restored: the deprecated one gives way', { next: 'x' }, { next: 'y' }, ['none', 'y']],
+    ['both there, differing (before 1.27)', { current: 'x', next: 'x' }, { current: 'y', next: 'y' }, ['x', 'y']],
+    ['our hints (before 1.27) beside a mode', { next: 'x', claim: 'x' }, { current: 'y', next: 'y' }, ['x', 'y']],
   ];
-  for (const { name, hints, mode, result } of cases) {
+  for (const [name, hints, mode, result] of cases) {
     it(name, () => {
       const decisions = resolveModeClash([decided(HINTS_SLOT, hints), decided(MODE_SLOT, mode)]);
       expect(annotations(decisions)).to.deep.equal(result);

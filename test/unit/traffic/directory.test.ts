@@ -206,10 +206,7 @@ describe('directory: where an address is', () => {
     expect(zoneAt('192.168.0.1')(directory)).to.equal('right');
   });
 
-  for (const [what, address] of [
-    ['address', '192.168.0.1'],
-    ['range of Pods', '10.1.0.77'],
-  ] as const)
+  for (const [what, address] of Object.entries({ address: '192.168.0.1', 'range of Pods': '10.1.0.77' }))
     it(`a Node's ${what}: the newer Node, which replaced the other`, () =>
       expectFirst([node('b', NEW, 'right'), node('a', OLD, 'left')], zoneAt(address), ['right', 'left']));
 

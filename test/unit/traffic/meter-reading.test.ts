@@ -115,13 +115,9 @@ describe('averages over meters', () => {
       reading('new', 3, [row('c', 'c', 3)]),
     ];
     const rates = averageBetween(pairsWith(pairsWith([], before), after)).flows.map(
-      ({ source, destination, connections }) => [source, destination, connections],
+      ({ source, destination, connections }) => `${source} to ${destination}: ${connections}`,
     );
-    expect(rates).to.deep.equal([
-      ['a', 'a', 2],
-      ['a', 'b', 1],
-      ['b', 'b', 2],
-    ]);
+    expect(rates).to.deep.equal(['a to a: 2', 'a to b: 1', 'b to b: 2']);
   });
 
   it('have connections past Services of the Nodes that show them, over the time that all of these cover', () => {

@@ -38,10 +38,7 @@ describe('effectiveness report', () => {
   };
   beforeEach(() => {
     now = 0;
-    services = new Map([
-      ['s', service()],
-      ['t', service()],
-    ]);
+    services = new Map(['s', 't'].map((name) => [name, service()]));
     slices = withHints();
     nodes = ['a', 'b'].map((zone) => node({ zone }));
     events = [];

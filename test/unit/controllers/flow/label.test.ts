@@ -161,10 +161,7 @@ describe('cleanUp of the flow controller', () => {
     expect(calls).to.deep.equal(['patch services/ours', 'patch endpointslices/planned']);
   });
 
-  for (const [plural, name] of [
-    ['services', 'ours'],
-    ['endpointslices', 'planned'],
-  ] as const) {
+  for (const [plural, name] of Object.entries({ services: 'ours', endpointslices: 'planned' })) {
     it(`finds ${plural} again after a conflict`, async () => {
       failures = { [plural]: [apiError(409)] };
       expect(await run()).to.include({ services: 1, slices: 1 });

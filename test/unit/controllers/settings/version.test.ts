@@ -16,51 +16,21 @@ const play = (answers: readonly [time: number, minor: number][]): (number | unde
 };
 
 describe('stepVersion', () => {
-  const cases: { name: string; answers: [number, number][]; current: number[] }[] = [
-    { name: 'takes the first answer at once', answers: [[0, 30]], current: [30] },
-    {
-      name: 'lets a newer one wait until it is stable',
-      answers: [
-        [0, 30],
-        [10, 31],
-        [200, 31],
-        [310, 31],
-      ],
-      current: [30, 30, 30, 31],
-    },
-    {
-      name: 'follows a downgrade at once',
-      answers: [
-        [0, 31],
-        [1, 30],
-      ],
-      current: [31, 30],
-    },
-    {
-      name: 'starts anew when the old one answers in between',
-      answers: [
-        [0, 30],
-        [10, 31],
-        [300, 30],
-        [310, 31],
-        [600, 31],
-        [610, 31],
-      ],
-      current: [30, 30, 30, 30, 30, 31],
-    },
-    {
-      name: 'starts anew for a still newer one',
-      answers: [
-        [0, 30],
-        [10, 31],
-        [200, 32],
-        [320, 32],
-        [500, 32],
-      ],
-      current: [30, 30, 30, 30, 32],
-    },
+  const cases: [name: string, minorAt: Record<number, number>, current: number[]][] = [
+    ['takes the first answer at once', { 0: 30 }, [30]],
+    ['lets a newer one wait until it is stable', { 0: 30, 10: 31, 200: 31, 310: 31 }, [30, 30, 30, 31]],
+    ['follows a downgrade at once', { 0: 31, 1: 30 }, [31, 30]],
+    [
+      'starts anew when the old one answers in between',
+      { 0: 30, 10: 31, 300: 30, 310: 31, 600: 31, 610: 31 },
+      [30, 30, 30, 30, 30, 31],
+    ],
+    ['starts anew for a still newer one', { 0: 30, 10: 31, 200: 32, 320: 32, 500: 32 }, [30, 30, 30, 30, 32]],
   ];
-  for (const { name, answers, current } of cases) it(name, () => expect(play(answers)).to.deep.equal(current));
+  for (const [name, minorAt, current] of cases) {
+    const answers = Object.entries(minorAt).map(([time, minor]): [number, number] => [Number(time), minor]);
+    it(name, () => expect(play(answers)).to.deep.equal(current));
+  }
 
   it('never goes up without the whole time, never stays above an answer', () => {
     const answer = fc.record({ gap: fc.integer({ min: 0, max: 400 }), minor: fc.integer({ min: 26, max: 36 }) });

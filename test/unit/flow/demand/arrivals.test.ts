@@ -36,7 +36,7 @@ const cpu = (cores: number, at: number, more: Partial<ZoneCpu> = {}): ZoneCpu =>
   ...more,
 });
 
-const learned = (rounds: readonly (readonly [rate: number, cores: number])[]): CoresPerUnit | null =>
+const learned = (...rounds: readonly (readonly [rate: number, cores: number])[]): CoresPerUnit | null =>
   rounds.reduce<CoresPerUnit | null>((known, [rate, cores], index) => {
     const at = 100 + 10 * index;
     return learnFrom(
@@ -48,28 +48,14 @@ const learned = (rounds: readonly (readonly [rate: number, cores: number])[]): C
 
 describe('cores per connection', () => {
   it('are exact where CPU is in proportion, and sure after a few rounds', () => {
-    const { cores = 0, uncertainty = 1 } =
-      coresPerUnit(
-        learned([
-          [100, 1],
-          [200, 2],
-          [50, 0.5],
-        ]),
-      ) ?? {};
+    const { cores = 0, uncertainty = 1 } = coresPerUnit(learned([100, 1], [200, 2], [50, 0.5])) ?? {};
     expect(cores).to.be.closeTo(0.01, 1e-12);
     expect(uncertainty).to.be.below(1e-6);
   });
 
   it('are as unsure as rounds contradict each other, and wholly after one', () => {
-    expect(coresPerUnit(learned([[100, 1]]))?.uncertainty).to.equal(1);
-    const { uncertainty = 0 } =
-      coresPerUnit(
-        learned([
-          [100, 0.5],
-          [100, 1.5],
-          [100, 1],
-        ]),
-      ) ?? {};
+    expect(coresPerUnit(learned([100, 1]))?.uncertainty).to.equal(1);
+    const { uncertainty = 0 } = coresPerUnit(learned([100, 0.5], [100, 1.5], [100, 1])) ?? {};
     expect(uncertainty).to.be.within(0.1, 0.5);
   });
 
@@ -86,7 +72,7 @@ describe('cores per connection', () => {
 
   it('forget: after an hour of other costs what was before has hardly a say', () => {
     const rounds = Array.from({ length: 400 }, (_, index): [number, number] => [100, index < 40 ? 5 : 1]);
-    expect(coresPerUnit(learned(rounds))?.cores).to.be.closeTo(0.01, 0.0005);
+    expect(coresPerUnit(learned(...rounds))?.cores).to.be.closeTo(0.01, 0.0005);
   });
 
   it('do not depend on the unit of what is counted', () => {
@@ -96,8 +82,8 @@ describe('cores per connection', () => {
     );
     fc.assert(
       fc.property(rounds, fc.double({ min: 1e-3, max: 1e3, noNaN: true }), (all, factor) => {
-        const one = coresPerUnit(learned(all));
-        const other = coresPerUnit(learned(all.map(([rate, cores]) => [rate * factor, cores])));
+        const one = coresPerUnit(learned(...all));
+        const other = coresPerUnit(learned(...all.map(([rate, cores]) => [rate * factor, cores] as const)));
         expect((other?.cores ?? 0) * factor).to.be.closeTo(one?.cores ?? -1, 1e-9 * (one?.cores ?? 1));
         expect(other?.uncertainty).to.be.closeTo(one?.uncertainty ?? -1, 1e-4);
         expect(one?.uncertainty).to.be.within(0, 1);

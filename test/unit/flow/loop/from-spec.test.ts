@@ -127,12 +127,9 @@ describe('an observation as JSON', () => {
     const parsed = parseObservation(
       JSON.stringify({ ...valid, endpoints: [silent, { ...endpoint, name: 'a2', load: null }] }),
     );
-    const loads =
-      parsed.kind === 'observation' ? parsed.observation.endpoints.map((read) => [read.load, read.sampledAt]) : [];
-    expect(loads).to.deep.equal([
-      [null, null],
-      [null, 30],
-    ]);
+    const read = parsed.kind === 'observation' ? parsed.observation.endpoints : [];
+    expect(read.map((one) => one.load)).to.deep.equal([null, null]);
+    expect(read.map((one) => one.sampledAt)).to.deep.equal([null, 30]);
     expect([load, sampledAt]).to.deep.equal([0.5, 30]);
   });
 

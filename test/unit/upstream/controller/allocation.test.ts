@@ -89,14 +89,8 @@ describe('zoneShares', () => {
       nodeOf('n4', 'c', '8', { ready: 'False' }),
       nodeOf('n5', 'c', '8', { ready: 'Unknown' }),
     ]);
-    expect(shares.kind === 'known' && [...shares.ratios]).to.deep.equal([
-      ['a', 0.375],
-      ['b', 0.625],
-    ]);
-    expect(shares.kind === 'known' && [...shares.milliCpu]).to.deep.equal([
-      ['a', 1500],
-      ['b', 2500],
-    ]);
+    const known = shares.kind === 'known' ? [shares.ratios, shares.milliCpu] : [];
+    expect(known.map((of) => [...of].join(' '))).to.deep.equal(['a,0.375 b,0.625', 'a,1500 b,2500']);
   });
 
   for (const [name, extra] of [
