@@ -12,7 +12,7 @@ const COLOR_OR_UNSAFE = new RegExp(`(\\u001B\\[(?:1|2|22|31|32|39)m)|${unsafeCha
 
 const cleanColored = (text: string): string => text.replace(COLOR_OR_UNSAFE, (_, own?: string) => own ?? ' ');
 
-const clean = (output: Output, color: boolean): Output => ({
+const cleanOutput = (output: Output, color: boolean): Output => ({
   write: (text) => output.write(color ? cleanColored(text) : text.replaceAll(unsafeCharacters(), ' ')),
   // Constants of the program, and only for a terminal.
   control: (sequence) => output.control(sequence),
@@ -23,7 +23,11 @@ const clean = (output: Output, color: boolean): Output => ({
 });
 
 /** The same world, in which nothing but text, line breaks, tabs and our own colours reaches standard output and standard error. */
-export const throughScreen = (io: Io): Io => ({ ...io, out: clean(io.out, wantsColor(io)), err: clean(io.err, false) });
+export const throughScreen = (io: Io): Io => ({
+  ...io,
+  out: cleanOutput(io.out, wantsColor(io)),
+  err: cleanOutput(io.err, false),
+});
 
 /** Named, not imported: the cluster's client is loaded only by what needs it. */
 const EXPECTED = /^(?:Usage|Input|KubeConfig|Api|Connection)Error$/;

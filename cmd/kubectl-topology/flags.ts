@@ -78,10 +78,13 @@ export const numberFlag = (expected: string, numberOf: NumberOf, fits = (value: 
 
 const positiveCores = numberFlag('cores above 0, like 0.5 or 500m', unitsOf);
 
-const numberIn = (text: string): number => (NUMBER.test(text) ? Number(text) : Number.NaN);
+const plainNumber = (text: string): number => (NUMBER.test(text) ? Number(text) : Number.NaN);
 
 /** `70` or `70%` as the fraction 0.7. */
-export const percentFlag = numberFlag('a percentage above 0, like 70', (own) => numberIn(own.replace(/%$/, '')) / 100);
+export const percentFlag = numberFlag(
+  'a percentage above 0, like 70',
+  (text) => plainNumber(text.replace(/%$/, '')) / 100,
+);
 
 /** Reads `zone=number,zone=number`, also repeated; numbers of the same zone add up unless `combine` says otherwise. */
 export const zoneNumbers =
@@ -135,7 +138,7 @@ export const reasonsFlag =
     return wanted;
   };
 
-const gigabytes = numberFlag('gigabytes, 0 or more, like 250 or 1.5e3', numberIn, () => true);
+const gigabytes = numberFlag('gigabytes, 0 or more, like 250 or 1.5e3', plainNumber, () => true);
 
 export const PRICES_FLAG = {
   prices: flag(

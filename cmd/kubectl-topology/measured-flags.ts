@@ -15,7 +15,7 @@ type PrometheusAddress =
   | { readonly kind: 'service'; readonly namespace: string; readonly service: string };
 
 const DEFAULT_WINDOW_SECONDS = 3_600;
-const SHORTEST = 0.1;
+const SHORTEST_SECONDS = 0.1;
 const TIMEOUT_SECONDS = 30;
 
 const SERVICE = /^([a-z0-9-]+)\/((?:https?:)?[a-z0-9.-]+:[a-z0-9-]+)$/;
@@ -26,7 +26,11 @@ const prometheusFlag = expecting<PrometheusAddress>('a URL, or a Service as NAME
   return /^https?:\/\//.test(text) && URL.canParse(text) ? { kind: 'url', url: text } : undefined;
 });
 
-export const secondsFlag = numberFlag('a duration like 30s, 5m or 24h', parseDuration, (own) => own >= SHORTEST);
+export const secondsFlag = numberFlag(
+  'a duration like 30s, 5m or 24h',
+  parseDuration,
+  (seconds) => seconds >= SHORTEST_SECONDS,
+);
 
 export const METER_FLAG = {
   meterNamespace: flag('--meter-namespace <namespace>', `namespace of traffic-meters (default: ${METER_NAMESPACE})`),

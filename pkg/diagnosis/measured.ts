@@ -157,19 +157,23 @@ const flowOf = record({
   responseBytes: asAmount,
 });
 
-const list =
+const listOf =
   <T>(read: (item: unknown) => T) =>
   (value: unknown): T[] =>
     isAbsent(value) ? [] : listReader(read)(value);
 
-const pastOf = record({ nodes: asAmount, seconds: asAmount, flows: list(record({ ...ENDS, connections: asAmount })) });
+const directOf = record({
+  nodes: asAmount,
+  seconds: asAmount,
+  flows: listOf(record({ ...ENDS, connections: asAmount })),
+});
 
 const measuredOf = record({
   by: asName,
   seconds: asAmount,
-  flows: list(flowOf),
-  direct: (value) => (isAbsent(value) ? undefined : pastOf(value)),
-  notes: list(asText),
+  flows: listOf(flowOf),
+  direct: (value) => (isAbsent(value) ? undefined : directOf(value)),
+  notes: listOf(asText),
 });
 
 /** Throws a FieldError with the path of the field that is wrong. */

@@ -31,8 +31,11 @@ export const wrapText = (text: string, width: number, indent: string): string =>
 /** All but line breaks and tabs; Cf holds the bidi controls, of which U+202E shows `gpj.exe` as `exe.jpg`. A new expression each time. */
 export const unsafeCharacters = (): RegExp => /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-const escaped = (own: string): string =>
-  Array.from({ length: own.length }, (_, at) => `\\u${own.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
+const escaped = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
 
 /** The same JSON with these characters as escapes, which JSON.stringify leaves as they are beyond U+001F. */
 export const escapeUnsafe = (json: string): string => json.replaceAll(unsafeCharacters(), escaped);

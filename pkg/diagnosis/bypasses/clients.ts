@@ -27,7 +27,7 @@ const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesCluster
 });
 
 export const TRAEFIK = { image: /\btraefik:/, source: 'traefik/traefik docs/content' };
-const ALSO = ' (from 2.10), and so does the provider setting `nativeLBByDefault` (from 3.0)';
+const OR_OF_TRAEFIK = ' (from 2.10), and so does the provider setting `nativeLBByDefault` (from 3.0)';
 export const NGINX = 'nginx.ingress.kubernetes.io/service-upstream';
 const OR_OF_NGINX =
   ', `service-upstream: "true"` in the ConfigMap of the controller does so for all; or start it with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)';
@@ -61,7 +61,10 @@ export const CLIENTS = clients({
     setting: `\`use-cluster-ip: true\` of its upstream${BY_CONTROLLER}`,
     source: 'nginx/kubernetes-ingress#9902',
   },
-  traefik: { ...toClusterIp('service {service}', 'traefik.ingress.kubernetes.io/service.nativelb', ALSO), ...TRAEFIK },
+  traefik: {
+    ...toClusterIp('service {service}', 'traefik.ingress.kubernetes.io/service.nativelb', OR_OF_TRAEFIK),
+    ...TRAEFIK,
+  },
   'traefik/route': {
     setting: '`nativeLB: true` in the IngressRoute (from 2.10), or `nativeLBByDefault` of the provider (from 3.0)',
     ...TRAEFIK,

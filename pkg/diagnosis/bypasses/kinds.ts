@@ -156,14 +156,17 @@ export const withLabels = (text: string): LabelSelector[] =>
 export const ofInstances = (zonal: string): string =>
   `Set target type ip (of an Ingress \`alb.ingress.kubernetes.io/target-type: ip\`, of a route \`targetType: ip\` in a TargetGroupConfiguration): then it sends to Pods at once, without the second hop from Node to Pod. ${zonal} With instance targets that selects Nodes alone, and the hop from Node to Pod may cross all the same. Under \`externalTrafficPolicy: Local\` there is none, and Nodes without its Pods fail its health check.`;
 
-const EACH = 'run a Pod on each of these, or set `externalTrafficPolicy: Cluster`';
+const ALL_NODES = 'run a Pod on each of these, or set `externalTrafficPolicy: Cluster`';
 /** Who sends to node ports of Nodes without a Pod too: F5Networks/k8s-bigip-ctlr#291, #3935, #3403, traefik/traefik#12023 (all open). */
 const ASKS_NONE: Partial<Record<ClientName, { blind: string; remedy: string }>> = {
   'f5-bigip': {
-    blind: `BIG-IP sends to all Nodes that \`--node-label-selector\` of its controller selects: ${EACH}, or start the controller with \`--pool-member-type=cluster\`, where BIG-IP reaches Pods.`,
+    blind: `BIG-IP sends to all Nodes that \`--node-label-selector\` of its controller selects: ${ALL_NODES}, or start the controller with \`--pool-member-type=cluster\`, where BIG-IP reaches Pods.`,
     remedy: 'BIG-IP knows no zones: `--node-label-selector` of its controller selects the Nodes for all Services.',
   },
-  'traefik/route': { blind: `With nodePortLB Traefik sends to all Nodes: ${EACH}.`, remedy: 'Traefik knows no zones.' },
+  'traefik/route': {
+    blind: `With nodePortLB Traefik sends to all Nodes: ${ALL_NODES}.`,
+    remedy: 'Traefik knows no zones.',
+  },
 };
 export const ofNodePorts = (client: ClientName, args: string) =>
   ASKS_NONE[client] && {

@@ -176,7 +176,11 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   const signs = [
     ...own.flatMap((each) => imagesOf(each).map((value) => ({ object: objectTitle(each), field: 'image', value }))),
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
-    ...[twin ?? service, service].map((one) => ({ object, field: 'metadata.name', value: nameOf(one).slice(0, 253) })),
+    ...[twin ?? service, service].map((each) => ({
+      object,
+      field: 'metadata.name',
+      value: nameOf(each).slice(0, 253),
+    })),
   ];
   const isManager = own.some(({ images: [image = ''] }) => MANAGES.test(image));
   const [sign, setting, always, decides] =

@@ -4,8 +4,14 @@ import { isAnyAgent } from '../routers/planes.ts';
 import { objectTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
-import { type ClusterSnapshot, type CollectionName, ROLES, itemsOf } from '../snapshot.ts';
-import type { PodSummary, Workload } from '../snapshot.ts';
+import {
+  type ClusterSnapshot,
+  type CollectionName,
+  type PodSummary,
+  ROLES,
+  type Workload,
+  itemsOf,
+} from '../snapshot.ts';
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =

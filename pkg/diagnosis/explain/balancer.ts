@@ -86,11 +86,20 @@ export const overBgp = (who: string, by = 'a nodeSelector of what announces it')
 });
 
 /** Either of them, of which signs show one; by what other Nodes announce other Services, and what else holds. */
-export const eitherWay = (who: string, how: string, [one = '-', all = '+']: string[] = [], by?: string, own = {}) => ({
+export const eitherWay = (
+  who: string,
+  layer2: string,
+  [one = '-', all = '+']: string[] = [],
+  by?: string,
+  more = {},
+) => ({
   ...oneNode(''),
-  remedy: `In ${how} mode: ${oneNode('', by).remedy} Over BGP: ${overBgp('').remedy}`,
-  enters: `through the one Node that announces its address (${who} in ${how} mode), or through Nodes that routers pick (BGP)`,
-  modes: { [one]: { ...oneNode(`${who} in ${how} mode`, by), ...own }, [all]: { ...overBgp(`BGP of ${who}`), ...own } },
+  remedy: `In ${layer2} mode: ${oneNode('', by).remedy} Over BGP: ${overBgp('').remedy}`,
+  enters: `through the one Node that announces its address (${who} in ${layer2} mode), or through Nodes that routers pick (BGP)`,
+  modes: {
+    [one]: { ...oneNode(`${who} in ${layer2} mode`, by), ...more },
+    [all]: { ...overBgp(`BGP of ${who}`), ...more },
+  },
 });
 
 const CLUSTER = 'set `externalTrafficPolicy: Cluster`';

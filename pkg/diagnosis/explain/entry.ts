@@ -306,7 +306,9 @@ const HAS_HAIRPIN =
 
 /** On which Nodes Pods do not reach the addresses by which the world does. */
 export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
-  const say = (why: string, or: string) => [cause('prerequisite', 'LoadBalancerTraffic', why, `${BY_NAME}, or ${or}.`)];
+  const say = (what: string, or: string) => [
+    cause('prerequisite', 'LoadBalancerTraffic', what, `${BY_NAME}, or ${or}.`),
+  ];
   const marks = Object.entries({ ...service.metadata?.annotations, class: service.spec?.loadBalancerClass });
   if (HAS_HAIRPIN.test(marks.map((entry) => `${entry.join('=')};`).join('')))
     return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);

@@ -16,8 +16,17 @@ import { callersOf } from './load.ts';
 import { evacuatedZones } from './spread.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
-import { MORE_PODS, SPREADING, both, exposeBeside, growth } from './fix-spread.ts';
-import { scaleToShare, showPods, spreadOut, whyNotSpread } from './fix-spread.ts';
+import {
+  MORE_PODS,
+  SPREADING,
+  both,
+  exposeBeside,
+  growth,
+  scaleToShare,
+  showPods,
+  spreadOut,
+  whyNotSpread,
+} from './fix-spread.ts';
 import { inOnePlace, isOfGardener } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { hasUnknown, switchCiliumTopologyOn } from './used.ts';

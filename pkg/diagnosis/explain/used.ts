@@ -69,7 +69,8 @@ const SWITCHED = ' with `loadBalancer.serviceTopology=true`: this release does n
 
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has; undefined: nothing known makes it follow. */
 export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[], reason: Reason) => {
-  const isRead = ({ optIn }: HintRule) => optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
+  const isRead = ({ optIn }: HintRule): boolean =>
+    optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
   const isOff = reason === 'CiliumServiceTopologyOff';
   return nodes.flatMap((node) => {
     const { router, title, version, behaviour } = index.routers.of(node);
@@ -165,9 +166,10 @@ export const usedCauses = (facts: Facts): Cause[] =>
   PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
     if (routes.every((route) => route.reason !== reason)) return [];
-    const isOld = reason === 'HintsIgnored' || (facts.wish.mode !== 'none' && /NotOptedIn$|TopologyOff$/.test(reason));
+    const isOfRelease =
+      reason === 'HintsIgnored' || (facts.wish.mode !== 'none' && /NotOptedIn$|TopologyOff$/.test(reason));
     const nodes = routes.flatMap((route) => (route.reason === reason ? route.nodes.slice(0, 1) : []));
-    const update = isOld ? updateOf(facts, nodes, reason) : undefined;
+    const update = isOfRelease ? updateOf(facts, nodes, reason) : undefined;
     const plane = PLANES.find(({ name }) => nodes.some((node) => facts.index.routers.of(node).router === name));
     const instead = plane?.instead && `${remedyOf(reason)} ${plane.instead}`;
     const owned = reason === 'CiliumServiceTopologyOff' ? ownedRemedy(facts.index.bypasses) : undefined;
@@ -235,7 +237,9 @@ export const failingCauses = ({ name, nodes, notServing, noZones, bypasses }: Fa
   return [
     ...bypasses
       .filter(({ fails }) => fails)
-      .map((by) => cause('used', 'NoLocalEndpoints', `${by.evidence.object}: ${by.decides}.`, `Run ${by.setting}.`)),
+      .map((own) =>
+        cause('used', 'NoLocalEndpoints', `${own.evidence.object}: ${own.decides}.`, `Run ${own.setting}.`),
+      ),
     ...(notServing.length > 0 ? [cause('used', 'PublishedNotReady', unready)] : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];

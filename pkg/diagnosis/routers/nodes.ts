@@ -13,15 +13,15 @@ export const WINDOWS_BLIND = /^v1\.(?:1?\d|2[0-3]|24\.\d|25\.[0-5]|26\.0)(?!\d)/
 /** Version of a Node's kubelet, the stand-in for its proxy; undefined where it is missing or malformed. */
 export const kubeletVersion = (node: Node): KubernetesVersion | undefined => versionIn(kubeletText(node));
 
-const marked =
+const labelled =
   (key: string, value: string) =>
   ({ metadata }: Node): Omit<Evidence, 'object'> | undefined =>
     metadata?.labels?.[key] === value ? { field: `metadata.labels[${key}]`, value } : undefined;
 
-const COMPUTE = 'eks.amazonaws.com/compute-type';
+const COMPUTE_TYPE = 'eks.amazonaws.com/compute-type';
 
 /** What EKS runs the Node as, `auto` or `fargate`; empty: as an instance like any other. */
-export const computeTypeOf = ({ metadata }: Node): string => metadata?.labels?.[COMPUTE] ?? '';
+export const computeTypeOf = ({ metadata }: Node): string => metadata?.labels?.[COMPUTE_TYPE] ?? '';
 const ARGUMENTS = ['k3s.io/node-args', 'rke2.io/node-args'];
 const DISABLED = /"--disable-kube-proxy(?:=true)?"(?!,"false")/;
 
@@ -35,14 +35,14 @@ const SIGNS = [
     title: 'virtual kubelet',
     why: 'a virtual kubelet runs Pods elsewhere, and no object shows how they reach Services',
     source: 'virtual-kubelet',
-    shown: marked('type', 'virtual-kubelet'),
+    shown: labelled('type', 'virtual-kubelet'),
   },
   {
     router: 'kube-proxy-windows',
     title: 'kube-proxy on Windows',
     why: '',
     source: 'kubernetes/kubernetes#123823, #137953 (both open): no release reads hints on Windows',
-    shown: marked('kubernetes.io/os', 'windows'),
+    shown: labelled('kubernetes.io/os', 'windows'),
   },
   embedded(
     'k3s-io/k3s pkg/daemons/executor/embed.go: kube-proxy of the same build runs inside the agent',
@@ -51,11 +51,14 @@ const SIGNS = [
         ? { field: 'status.nodeInfo.kubeletVersion', value: kubeletText(node) }
         : undefined,
   ),
-  embedded('canonical/microk8s: kube-proxy runs inside kubelite, on the Node', marked('microk8s.io/cluster', 'true')),
-  embedded('Amazon EKS user guide, "EKS Auto Mode": AWS runs kube-proxy as part of the node', marked(COMPUTE, 'auto')),
+  embedded('canonical/microk8s: kube-proxy runs inside kubelite, on the Node', labelled('microk8s.io/cluster', 'true')),
+  embedded(
+    'Amazon EKS user guide, "EKS Auto Mode": AWS runs kube-proxy as part of the node',
+    labelled(COMPUTE_TYPE, 'auto'),
+  ),
   embedded(
     'Amazon EKS user guide, "Fargate Pod configuration"',
-    marked(COMPUTE, 'fargate'),
+    labelled(COMPUTE_TYPE, 'fargate'),
     'Fargate runs its own kube-proxy, whose version no object shows',
   ),
 ] as const;

@@ -69,7 +69,7 @@ const EACH = { ...CALICO, partial: 'each' } as const;
 
 const ofObject = (kind: string, name: RegExp, key: string) => ({ from: 'object', kind, name, key }) as const;
 const ciliumConfig = (key: string): Place => ofObject('ConfigMap', /^cilium-config$/, key);
-const ciliumKey = (key: string): Setting => ({
+const ciliumSetting = (key: string): Setting => ({
   places: [{ ...ofObject('CiliumNodeConfig', /./, key), override: true }, { from: 'arg', key }, ciliumConfig(key)],
   absent: 'false',
 });
@@ -117,7 +117,10 @@ export const PLANES = tableOf([
     name: 'cilium',
     title: 'Cilium',
     agent: { names: /^cilium$/, labels: [['k8s-app', 'cilium']], containers: ['cilium-agent'] },
-    settings: { replacement: ciliumKey('kube-proxy-replacement'), topology: ciliumKey('enable-service-topology') },
+    settings: {
+      replacement: ciliumSetting('kube-proxy-replacement'),
+      topology: ciliumSetting('enable-service-topology'),
+    },
     follows: { topology: ['true'] },
     note: {
       when: { replacement: ['false', 'disabled', 'partial', 'probe'] },

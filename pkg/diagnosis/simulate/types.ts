@@ -33,7 +33,14 @@ export type ModeName = (typeof MODE_NAMES)[number];
 export const isStrategy = (mode: ModeName): mode is Strategy => (STRATEGIES as readonly string[]).includes(mode);
 
 /** Of equally good modes the first is recommended: no setting, then what needs nothing installed, newest word first. */
-export const SIMPLEST: ModeName[] = ['none', 'PreferSameZone', 'PreferClose', 'Auto', 'PreferSameNode', ...STRATEGIES];
+export const SIMPLEST_FIRST: readonly ModeName[] = [
+  'none',
+  'PreferSameZone',
+  'PreferClose',
+  'Auto',
+  'PreferSameNode',
+  ...STRATEGIES,
+];
 
 export const DEFAULT_TARGET = 0.7;
 /** Upstream's limit for its own heuristic, and the planner's default for `proportional`. */

@@ -7,7 +7,7 @@ import type { Explained, FeatureGates, ProxyEndpoint, Reason, Traffic } from '..
 import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import { type Tariff, monthlyCost, plainShares } from '../prices.ts';
 import type { NodeRouting } from '../routers/types.ts';
-import { type ModeName, type RecommendationReason, SIMPLEST, type Verdict, isStrategy } from './types.ts';
+import { type ModeName, type RecommendationReason, SIMPLEST_FIRST, type Verdict, isStrategy } from './types.ts';
 
 /** The same for every mode of one simulation. */
 export interface Frame {
@@ -193,7 +193,7 @@ export const recommend = (candidates: readonly Candidate[], now: Outcome, limit:
   const leastBy = (own: readonly Candidate[], figure: (outcome: Outcome) => number): number =>
     Math.min(...own.map(({ outcome }) => figure(outcome)));
 
-  const simplestFirst = [...candidates].sort((a, b) => SIMPLEST.indexOf(a.mode) - SIMPLEST.indexOf(b.mode));
+  const simplestFirst = [...candidates].sort((a, b) => SIMPLEST_FIRST.indexOf(a.mode) - SIMPLEST_FIRST.indexOf(b.mode));
   const fewestLost = leastBy(candidates, ({ lostShare }) => lostShare);
   const whole = simplestFirst.filter(({ outcome }) => outcome.lostShare <= fewestLost + ROUNDING);
   const lowest = leastBy(whole, surplus);
