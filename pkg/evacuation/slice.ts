@@ -117,7 +117,11 @@ export const isLeaving = (endpoint: Placed, { evacuated }: Pick<EvacuationMark, 
 };
 
 /** Zones of an endpoint that stays: its own where it has no hints, those of its hints else, and what has to be covered. */
-export const stayingZones = (zone: string | undefined, base: readonly string[], alsoServe: readonly string[]) => {
+export const stayingZones = (
+  zone: string | undefined,
+  base: readonly string[],
+  alsoServe: readonly string[],
+): string[] => {
   const own = base.length === 0 && isZoneName(zone) ? [zone] : base;
   // What has to be covered comes first: a zone that no hint names gets endpoints of all zones.
   return [...new Set([...alsoServe, ...own])].slice(0, MAX_HINTS).sort();

@@ -110,7 +110,11 @@ const priceOf = ({ cost }: PlanInput): Price | undefined =>
     : (client, zone) => (zone === client ? 0 : checkedCost(client, zone, cost(client, zone)));
 
 /** Endpoints that differ in nothing but their capacity: those of a zone; zones without clients are one where they cost the same. */
-const poolsOf = (endpoints: readonly FlowEndpoint[], zones: readonly string[], price: Price | undefined) => {
+const poolsOf = (
+  endpoints: readonly FlowEndpoint[],
+  zones: readonly string[],
+  price: Price | undefined,
+): FlowEndpoint[][] => {
   const withClients = new Set(zones);
   const keyOf = (zone: string): string =>
     withClients.has(zone) || zone === '' ? zone : `\n${zones.map((client) => price?.(client, zone) ?? 1).join()}`;

@@ -50,7 +50,11 @@ const bitsOf = (mask: number): number => {
   return bits;
 };
 
-const optionsOf = ({ problem, served, within }: DistributionInput, strides: readonly number[], slot: Slot) => {
+const optionsOf = (
+  { problem, served, within }: DistributionInput,
+  strides: readonly number[],
+  slot: Slot,
+): Option[] => {
   const options: Option[] = [];
   for (let mask = slot.idle ? 0 : 1; mask < 1 << served.length; mask += 1) {
     if (bitsOf(mask) > MAX_ZONES) continue;

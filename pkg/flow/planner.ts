@@ -57,7 +57,12 @@ const completed = (problem: Problem, inForce: readonly Group[]): readonly Group[
 };
 
 /** What is in force, if it is near enough to the best to stay. */
-const stay = (problem: Problem, kept: readonly Group[] | undefined, best: Solution, stickiness: number) => {
+const stay = (
+  problem: Problem,
+  kept: readonly Group[] | undefined,
+  best: Solution,
+  stickiness: number,
+): Solution | undefined => {
   if (kept === undefined) return undefined;
   const current = solutionOf(problem, kept);
   if (compareFigures(current, best) <= 0) return current;
@@ -79,7 +84,12 @@ const newHints = (input: PlanInput, compiled: Compiled, { groups }: Solution): r
     : plannedEndpoints(compiled, hintedExplicitly(compiled.problem, groups));
 
 /** No hints, where that is as good and changes fewer endpoints. */
-const orNone = (input: PlanInput, { problem }: Compiled, chosen: Solution, hints: readonly PlannedEndpoint[]) => {
+const orNone = (
+  input: PlanInput,
+  { problem }: Compiled,
+  chosen: Solution,
+  hints: readonly PlannedEndpoint[],
+): readonly PlannedEndpoint[] => {
   if (compareFigures(solutionOf(problem, spreadGroups(problem)), chosen) > 0) return hints;
   const none = withoutHints(input);
   return changesOf(input, none) < changesOf(input, hints) ? none : hints;

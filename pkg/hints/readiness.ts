@@ -55,7 +55,10 @@ export const hintsFor = (zones: readonly string[], nodes: readonly string[]): En
   zones.length + nodes.length === 0 ? undefined : defined({ forZones: named(zones), forNodes: named(nodes) });
 
 /** Zones whose names become too long are given up for the endpoint's own; Nodes altogether. Undefined: nothing is left. */
-export const waitingHints = ({ forZones, forNodes }: EndpointHints, zone: string | undefined) => {
+export const waitingHints = (
+  { forZones, forNodes }: EndpointHints,
+  zone: string | undefined,
+): EndpointHints | undefined => {
   const zones = (forZones ?? []).map(({ name }) => waiting(name));
   const own = zone === undefined || !isZoneHint(waiting(zone)) ? NOWHERE : waiting(zone);
   const fitting = zones.every(isZoneHint) ? zones : [own];

@@ -24,7 +24,10 @@ type AnyCache = Cache<never>;
 type CachesOptions = Pick<CacheOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
 
 /** Resolves once the cache that another one begins after is filled; rejects with the signal's reason. */
-const untilFilled = async (first: Pick<AnyCache, 'state' | 'onChange' | 'settled'>, signal: AbortSignal) => {
+const untilFilled = async (
+  first: Pick<AnyCache, 'state' | 'onChange' | 'settled'>,
+  signal: AbortSignal,
+): Promise<void> => {
   await first.settled(signal);
   if (first.state === 'synced') return;
   await new Promise<void>((resolve, reject) => {

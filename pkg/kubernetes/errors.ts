@@ -105,7 +105,12 @@ const retryAfterOf = (status: Status | undefined): number | undefined => {
  * @param body - The parsed body, or undefined when it was not JSON.
  * @param retryAfterMs - From the `Retry-After` header; wins over the Status' `details.retryAfterSeconds`.
  */
-export const apiErrorOf = (request: RequestIdentity, httpStatus: number, body: unknown, retryAfterMs?: number) => {
+export const apiErrorOf = (
+  request: RequestIdentity,
+  httpStatus: number,
+  body: unknown,
+  retryAfterMs?: number,
+): ApiError => {
   const status = isStatus(body) ? body : undefined;
   const quotable = !(SECRETS_PATH.test(request.path) && (httpStatus === 400 || httpStatus === 422));
   const delay = retryAfterMs ?? retryAfterOf(status);

@@ -180,7 +180,12 @@ const throwProblem = (result: LeaderElectionResult): void => {
 /**
  * Works while this process leads, until the signal aborts; at once and for good where there is no election. Rejects when leadership is lost: the process should end then.
  */
-export const workWhileLeading = async (candidate: Candidate, work: Work, fence: Fence, signal: AbortSignal) => {
+export const workWhileLeading = async (
+  candidate: Candidate,
+  work: Work,
+  fence: Fence,
+  signal: AbortSignal,
+): Promise<void> => {
   const { election } = candidate;
   if (election === undefined) return work(signal);
   const options: LeaderElectionOptions = {

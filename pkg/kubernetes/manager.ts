@@ -111,7 +111,10 @@ export const createManager = (
   const steps: Task[] = [];
   const leading: Task[] = [];
 
-  const controller = (name: string, { watches, reads = [], concurrency, timeoutMs, ...reconciler }: ControllerSpec) => {
+  const controller = (
+    name: string,
+    { watches, reads = [], concurrency, timeoutMs, ...reconciler }: ControllerSpec,
+  ): Enqueue => {
     const hooks = hooksOf(name);
     const queue = createWorkQueue({ clock, hooks });
     const enqueue: Enqueue = (key, afterMs = 0) => queue.addAfter(key, afterMs);

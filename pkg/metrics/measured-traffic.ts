@@ -146,7 +146,11 @@ const LABELS = ['service_namespace', 'service_name', 'source_zone', 'destination
  *
  * Rejects with a LoadError: `NotInstalled` where it has none.
  */
-export const readPrometheusTraffic = async (send: SendQuery, seconds: number, signal: AbortSignal) => {
+export const readPrometheusTraffic = async (
+  send: SendQuery,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<Measured> => {
   const read = async (metric: string, more: readonly string[], rowOf: (label: LabelText, value: number) => Rates) => {
     const body = await send(`sum by (${[...LABELS, ...more].join(', ')}) (rate(${metric}[${seconds}s]))`, signal);
     return readVector(body, (label, value): MeasuredFlow => {

@@ -132,7 +132,11 @@ const routeOn = (
  * Share of the connections through the cluster IP of the Service that its proxies keep in the client's zone, 0..1, if every ready Node
  * has as many clients; undefined where there is nothing to predict. After pkg/upstream, by who routes on each Node.
  */
-const predict = (service: Service, slices: readonly EndpointSlice[], clients: readonly Clients[]) => {
+const predict = (
+  service: Service,
+  slices: readonly EndpointSlice[],
+  clients: readonly Clients[],
+): number | undefined => {
   const routed = new Map(clients.map((client) => [client.node, { client, route: routeOn(service, slices, client) }]));
   const routes = [...routed.values()].map(({ route }) => route);
   if (routes.some(({ reason }) => reason === 'RouterUnknown')) return undefined;

@@ -15,7 +15,10 @@ export interface ServiceFigures {
 }
 
 /** `services`: in an order that stays. */
-export const showFlow = (metrics: Metrics, { services }: { readonly services: () => Iterable<ServiceFigures> }) => {
+export const showFlow = (
+  metrics: Metrics,
+  { services }: { readonly services: () => Iterable<ServiceFigures> },
+): void => {
   const look = () => {
     const all = [...services()];
     return { ...limitServices(all), all };

@@ -11,7 +11,11 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { type EtcdClientView, createHintRelease, isChosen } from './etcd-clients.ts';
 import { type ResyncOptions, UNHINTED, createPlanRetirement, createResync, needsResync } from './resync.ts';
 
-export const showPlanner = (metrics: Metrics, planner: Pick<LeaseWatch, 'alive' | 'known'>, off: () => boolean) => {
+export const showPlanner = (
+  metrics: Metrics,
+  planner: Pick<LeaseWatch, 'alive' | 'known'>,
+  off: () => boolean,
+): void => {
   metrics.gauge({
     name: 'planner_alive',
     help: '1 while the flow-controller renews its Lease; admission keeps plans only then. Absent until known.',

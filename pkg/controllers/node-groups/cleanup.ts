@@ -11,7 +11,12 @@ import { checkVolumes, writeZone } from './zones.ts';
 
 type CleanupClient = Pick<Client, 'pages' | 'patch'>;
 
-const releaseNode = async (client: CleanupClient, object: Node, left: string[], signal: AbortSignal) => {
+const releaseNode = async (
+  client: CleanupClient,
+  object: Node,
+  left: string[],
+  signal: AbortSignal,
+): Promise<boolean> => {
   const node = projectGroupNode(object);
   const decision = decideZone(node, [], 0);
   if (decision.kind === 'refused') left.push(decision.message);

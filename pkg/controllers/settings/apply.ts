@@ -37,7 +37,11 @@ const causeOf = ({ want }: ObjectDecision, repair: boolean): WriteCause => {
 };
 
 /** Whether it was written, or milliseconds until it may be; rejects where the server refuses it. */
-const applyOne = async (item: ObjectDecision, options: ApplyOptions, signal: AbortSignal) => {
+const applyOne = async (
+  item: ObjectDecision,
+  options: ApplyOptions,
+  signal: AbortSignal,
+): Promise<boolean | number> => {
   const { client, guard, onWrite } = options;
   const key = rowKeyOf(item);
   const wish = wantedText(item);

@@ -53,7 +53,11 @@ const patchAnew = async <T extends KubernetesObject>(
   }
 };
 
-const revertService = async (service: Service, { client, logger }: CleanupOptions, signal: AbortSignal) => {
+const revertService = async (
+  service: Service,
+  { client, logger }: CleanupOptions,
+  signal: AbortSignal,
+): Promise<boolean> => {
   const patchOf = (object: Service) => {
     const plan = planSettings({ object, want: undefined });
     return plan.kind === 'unchanged' ? undefined : plan.patch;
@@ -120,7 +124,11 @@ const createBoundary = async ({ leaves, client }: CleanupOptions, signal: AbortS
 };
 
 /** Hints of Etcds' client Services, which nothing asks for once the namespaces' label is gone. */
-const removeHints = async (services: readonly Service[], options: CleanupOptions, signal: AbortSignal) => {
+const removeHints = async (
+  services: readonly Service[],
+  options: CleanupOptions,
+  signal: AbortSignal,
+): Promise<void> => {
   const { client, clock, logger } = options;
   const known = new Map(services.filter(isEtcdClient).map((item) => [keyOf(item), item]));
   const view = {

@@ -226,7 +226,12 @@ const COUNTED_LATELY_SECONDS = 30;
  * By what was counted, in the unit of capacity; undefined while it is not known well enough what one of it takes. A rise needs no guess,
  * it is all there.
  */
-const observeCounted = (policy: LoopPolicy, observation: Observation, { known, past }: Counting, nothing: Observed) => {
+const observeCounted = (
+  policy: LoopPolicy,
+  observation: Observation,
+  { known, past }: Counting,
+  nothing: Observed,
+): Observed | undefined => {
   const [each, rate, newest] = [coresPerUnit(known), steadyRate(past), past.at(-1)];
   if (each === undefined || each.uncertainty > SURE_ENOUGH || rate === undefined || newest === undefined)
     return undefined;

@@ -56,7 +56,11 @@ const LOWER = 0.7;
 const STAYS_AWAY = 0.5;
 
 /** The entries of the down dwell, and the one that was true when it began: samples may come less often than that. */
-const within = ({ downDwellSeconds, holdAfterSeconds }: LoopPolicy, past: readonly PastDemand[], time: number) => {
+const within = (
+  { downDwellSeconds, holdAfterSeconds }: LoopPolicy,
+  past: readonly PastDemand[],
+  time: number,
+): readonly PastDemand[] => {
   const begin = time - downDwellSeconds;
   const first = past.findLastIndex((entry) => entry.time <= begin && entry.time >= begin - holdAfterSeconds);
   return first < 0 ? past.filter((entry) => entry.time >= begin) : past.slice(first);

@@ -50,7 +50,11 @@ const renewalAt = (validity: Validity, { renewAt }: RotationPolicy): number =>
 const isNotYetValid = ({ notBefore }: Validity, now: number): boolean => now < notBefore;
 
 /** Until when the previous authority keeps signing; undefined when the current one signs. */
-const previousSignsUntil = ({ current, previous }: StoredFacts, policy: RotationPolicy, now: number) => {
+const previousSignsUntil = (
+  { current, previous }: StoredFacts,
+  policy: RotationPolicy,
+  now: number,
+): number | undefined => {
   if (current === undefined || previous === undefined || isNotYetValid(previous, now)) return undefined;
   const until = issuedAt(current) + policy.propagationMs;
   // An authority that ends before the new one is known everywhere is no bridge.
