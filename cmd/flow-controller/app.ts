@@ -52,7 +52,9 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   await manager.run(signal);
 };
 
-type Opened = Session & { readonly loads: ReturnType<typeof createLoadSources> };
+interface Opened extends Session {
+  readonly loads: ReturnType<typeof createLoadSources>;
+}
 
 const open = async (flags: Flags, env: NodeJS.ProcessEnv, planner: URL): Promise<Opened> => {
   const config = configurationOf(flags, await readFile(flags.config, 'utf8'));

@@ -16,6 +16,7 @@ const LOOK_MS = 20;
 
 /**
  * How long to leave a stream alone of which so many bytes came in so long; 0: not at all.
+ *
  * @param elapsedMs - Since the batch before.
  */
 export const restOf = (bytes: number, elapsedMs: number): number => {
@@ -123,6 +124,7 @@ export const createConntrack = (onTooLong: () => void, program = 'conntrack') =>
   return {
     /**
      * Follows flows until the signal aborts. `onOverrun` is called for each warning that the kernel dropped events.
+     *
      * @throws ConntrackError when the process ends by itself or cannot be started.
      */
     async follow(take: TakeFlow, onOverrun: () => void, signal: AbortSignal): Promise<void> {
@@ -133,6 +135,7 @@ export const createConntrack = (onTooLong: () => void, program = 'conntrack') =>
     },
     /**
      * Reads the whole table once.
+     *
      * @throws ConntrackError when it did not come to its end: what was handed over is then not all of it.
      */
     async list(take: TakeFlow, signal: AbortSignal): Promise<void> {

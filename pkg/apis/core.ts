@@ -153,6 +153,7 @@ export const isNodeReady = ({ status }: Node): boolean =>
  * An endpoint that does not state it counts as ready. The API documents so (k8s.io/api discovery/v1, EndpointConditions), and proxies do it:
  * kube-proxy (pkg/proxy/endpointslicecache.go, Kubernetes 1.36) and Cilium (pkg/k8s/endpoints.go, 1.16 to 1.20: `Ready == nil || *Ready`).
  * Upstream's control plane reads absence as not ready (k8s.io/endpointslice topologycache/utils.go, EndpointReady) but never leaves it out.
+ *
  * @param endpoint - checked or not
  */
 export const isEndpointReady = ({ conditions }: { readonly conditions?: unknown }): boolean =>

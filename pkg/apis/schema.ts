@@ -149,6 +149,7 @@ const compiled = new WeakMap<object, ValidateFunction>();
 
 /**
  * The check of a schema, compiled at its first use, which takes tens of milliseconds; every later one has the same arguments.
+ *
  * @param around - makes of it what is compiled
  */
 export const checkOf = <T, S extends object = object>(

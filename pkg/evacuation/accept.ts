@@ -13,6 +13,7 @@ const refuse = (reason: string, message: string): Refusal => ({ reason, message 
 
 /**
  * Undefined where neither zones nor data planes are against it.
+ *
  * @param world.clientZones - with Nodes; `endpointZones`: with endpoints
  * @param world.evacuatedAlready - zones that other evacuations take whole
  * @param world.dropping - data planes that drop connections of clients whose zone no hint names

@@ -111,6 +111,7 @@ const leftOf = (outcomes: ReadonlyMap<string, Outcome>): ServiceLeft[] =>
 
 /**
  * While it runs.
+ *
  * @param progress - outcomes by `namespace/name`, whether Services are still to be looked at, and zones with Nodes in name order
  */
 export const runningStatus = (

@@ -59,7 +59,10 @@ export const hintsOfBase = (base: Base): EndpointHints | undefined => hintsFor(.
 export type Leaving = 'all' | ReadonlySet<string>;
 
 /** Hints without the evacuation: what most endpoints have, and what the others have, by first address. */
-type Recorded = { readonly usual: 'own' | 'none'; readonly except: ReadonlyMap<string, Base> };
+interface Recorded {
+  readonly usual: 'own' | 'none';
+  readonly except: ReadonlyMap<string, Base>;
+}
 
 export interface EvacuationMark {
   readonly evacuated: ReadonlyMap<string, Leaving>;

@@ -21,7 +21,11 @@ const assign = (bins: Bin[], bin: Bin, zone: number, count: number, rate: number
 };
 
 /** A bin that may serve a zone, and what speaks for it: the lower the better. */
-type Suited = { readonly bin: Bin; readonly cost: number; readonly room: number };
+interface Suited {
+  readonly bin: Bin;
+  readonly cost: number;
+  readonly room: number;
+}
 
 /** Fills the best first; returns how many endpoints are still missing. Filling one leaves the others as they were. */
 const assignBest = (bins: Bin[], suited: Suited[], zone: number, wanted: number, rate: number): number => {
@@ -170,7 +174,10 @@ export const fit = (problem: Problem, counts: readonly number[], flexible: reado
 };
 
 /** One choice for a zone: it is served by `count` endpoints, which costs at least `cost`. */
-type Level = { readonly count: number; readonly cost: number };
+interface Level {
+  readonly count: number;
+  readonly cost: number;
+}
 
 const ownEndpoints = ({ classes }: Problem, zone: number): number =>
   classes.reduce((sum, kind) => (kind.zone === zone ? sum + kind.count : sum), 0);
@@ -203,7 +210,10 @@ export const levelsOf = (problem: Problem, zone: number, most: number): Level[] 
 };
 
 /** Zone by zone an index into its levels. */
-type Node = { readonly levels: readonly number[]; readonly cost: number };
+interface Node {
+  readonly levels: readonly number[];
+  readonly cost: number;
+}
 
 /** The cheapest node first; among equals the one found first. */
 const takeCheapest = (open: Node[]): Node | undefined => {

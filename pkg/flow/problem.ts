@@ -10,7 +10,9 @@ export const MAX_ZONES = 8;
  * What may still be spent on a problem: a unit is a look at a class or a group of endpoints. Counted and not timed, so that a
  * plan depends on its input alone.
  */
-type Effort = { left: number };
+interface Effort {
+  left: number;
+}
 
 /** Takes so many units; false once none are left: then the best plan found so far has to do. */
 export const spend = (effort: Effort, units: number): boolean => {
@@ -91,7 +93,9 @@ export interface Figures {
   readonly cost: number;
 }
 
-export type Solution = Figures & { readonly groups: readonly Group[] };
+export interface Solution extends Figures {
+  readonly groups: readonly Group[];
+}
 
 /** Endpoints that serve each zone with clients; 0 where no endpoint is hinted for it. */
 export const servedBy = (problem: Pick<Problem, 'demand'>, groups: readonly Group[]): number[] => {

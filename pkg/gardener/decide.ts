@@ -246,6 +246,7 @@ export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | 
 
 /**
  * Services of a cluster without Gardener: nothing but more than one zone.
+ *
  * @param zones zone labels of the Nodes; names repeat, one a Node. Undefined where no Node is known: then nothing is known of zones.
  */
 export const decideClusterRouting = (zones: readonly string[] | undefined): RoutingDecision => {

@@ -68,6 +68,7 @@ export const waitingHints = (
 
 /**
  * The hints of an endpoint now.
+ *
  * @param hints - those that it has when it is ready
  * @param rebuilt - of its slice: `isRebuilt`
  */

@@ -15,7 +15,9 @@ export interface DeploymentWatchOptions {
   logger: Logger;
 }
 
-type Deployment = KubernetesObject & { spec?: { replicas?: number } };
+interface Deployment extends KubernetesObject {
+  spec?: { replicas?: number };
+}
 
 /** `leaving`: being deleted, or scaled to nothing. `unknown`: not known. */
 type Sight = 'there' | 'leaving' | 'missing' | 'unknown';

@@ -71,6 +71,7 @@ const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
  * Whose plans pass admission: the users that are configured, else the flow-controllers of this installation and of the one that plans.
+ *
  * @param names.planning - namespace of the installation that plans, as its Lease says; empty where it does not
  */
 export const plannerUsersOf = (

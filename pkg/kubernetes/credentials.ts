@@ -34,6 +34,7 @@ export interface KubeConfigSource {
   /**
    * Current credentials. Cheap enough for every request: files are read only after they changed, plug-ins run only
    * when their credential expired. Concurrent callers share one evaluation.
+   *
    * @throws Error when a file cannot be read or a plug-in fails; its message never holds a credential.
    */
   credentials(): Promise<Credentials>;
@@ -101,6 +102,7 @@ export const createFileSource = (path: string, clock: Clock, intervalMs: number)
   return {
     /**
      * Content of the file now.
+     *
      * @throws Error of the file system when the file was never readable; afterwards the last good content stays, because
      * a rotation may leave an instant without a file.
      */

@@ -102,6 +102,7 @@ const retryAfterOf = (status: Status | undefined): number | undefined => {
  *
  * Only a meta/v1 Status is quoted: other bodies come from proxies and may hold anything. For Secrets the message of a
  * rejected body (400, 422) is left out as well, because it can quote the body that was sent.
+ *
  * @param body - The parsed body, or undefined when it was not JSON.
  * @param retryAfterMs - From the `Retry-After` header; wins over the Status' `details.retryAfterSeconds`.
  */

@@ -9,7 +9,11 @@ import { abortable, pause } from './wait.ts';
 import type { Client, Clock, EventInput, EventRecorder } from './types.ts';
 
 /** How often and when an event happened; milliseconds since the epoch. */
-type Occurrences = { count: number; firstAt: number; lastAt: number };
+interface Occurrences {
+  count: number;
+  firstAt: number;
+  lastAt: number;
+}
 
 /** Longest message that the events API accepts, characters. */
 const MAX_MESSAGE = 1_024;

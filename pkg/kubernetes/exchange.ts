@@ -31,6 +31,7 @@ export const parseRetryAfter = (header: string | undefined, nowMs: number): numb
  *
  * A 429 was refused before anything was done, so every method may try again. A 503 may come from behind an admission
  * webhook that did something, so only reads do, and only when the server names a time.
+ *
  * @param attempt - Retries already made.
  * @param random - In [0, 1): spreads clients that were refused together.
  */

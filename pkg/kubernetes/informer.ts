@@ -20,6 +20,7 @@ const MAX_RETRY_AFTER_MS = 30_000;
 
 /**
  * Milliseconds to wait: doubled with each failure, and up to doubled again by jitter.
+ *
  * @param failures - Failures in a row, this one included: 1 or more.
  * @param retryAfterMs - What the server asked for; not undercut up to half a minute.
  */

@@ -61,7 +61,10 @@ const defaultKubeconfigPaths = (environment: NodeJS.ProcessEnv): string[] => {
 };
 
 /** What a named entry of a list holds, and the file it is from. */
-type Entry = { readonly path: string; readonly fields: Fields };
+interface Entry {
+  readonly path: string;
+  readonly fields: Fields;
+}
 
 /** The first file that has an entry of this name wins. */
 const entryOf = (files: readonly KubeconfigFile[], list: string, name: unknown): Entry | undefined => {
@@ -270,6 +273,7 @@ const ofPod = ({ context, clock = systemClock }: LoadKubeConfigOptions): KubeCon
 /**
  * Loads a kubeconfig and follows it: the kubeconfig itself, token files, client certificates and authorities are read
  * again when they change, plug-ins are run again when their credential expires or was refused.
+ *
  * @throws KubeConfigError when there is none, it cannot be parsed, or the context does not lead to a server. Later, a
  * changed kubeconfig that is no longer usable, or names another server, makes `credentials` reject with it.
  */

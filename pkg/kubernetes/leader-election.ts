@@ -163,7 +163,9 @@ export const runLeaderElection = async (
 };
 
 /** Whether this process may write: set with leadership, yes where there is no election. */
-export type Fence = { holds(): boolean };
+export interface Fence {
+  holds(): boolean;
+}
 
 type Work = (signal: AbortSignal) => Promise<void>;
 

@@ -219,6 +219,7 @@ export const createHolderLiveness = (clock: Pick<Clock, 'now' | 'monotonic'>) =>
     known: (): boolean => known,
     /**
      * True while nothing is known yet: a restart of who watches is no reason to drop anything.
+     *
      * @param at - up to when the server was heard, monotonic milliseconds; default: now. Who is cut off learns of no renewal.
      */
     alive: (at = clock.monotonic()): boolean =>

@@ -37,6 +37,7 @@ export const withQuery = (path: string, query: Query): string => {
 
 /**
  * Path of the collection: of one namespace, or of all when `namespace` is omitted.
+ *
  * @throws TypeError for a namespace on a cluster-scoped resource: the request would silently mean something else.
  */
 export const collectionPath = (resource: Resource, namespace?: string): string => {
@@ -49,6 +50,7 @@ export const collectionPath = (resource: Resource, namespace?: string): string =
 
 /**
  * Path of one object, with its subresource if given. Names are kept in their case.
+ *
  * @throws TypeError when the name, or the namespace of a namespaced resource, is missing.
  */
 export const objectPath = (resource: Resource, { namespace, name }: ObjectRef, subresource?: string): string => {
@@ -90,6 +92,7 @@ const NAMELESS = new Set(['TokenReview', 'SubjectAccessReview', 'TokenRequest'])
 
 /**
  * A single object as the API server answers it.
+ *
  * @param name - The object asked for; undefined where the server chooses.
  * @throws ConnectionError `InvalidResponse` for JSON that is not this object: an answer of `{}` to the renewal of a Lease would make
  * a leader of a process whose write never arrived.
@@ -124,6 +127,7 @@ const stringOrAbsent = (value: unknown): boolean => value === undefined || typeo
  * One page of a list.
  *
  * client-go refuses an answer without kind as well (runtime.NewMissingKindErrWithBody).
+ *
  * @throws ConnectionError `InvalidResponse` for JSON that is not the list that was asked for: a proxy's `{}` must not read as
  * "nothing is there".
  */
@@ -198,6 +202,7 @@ const fetchWithin = async <T extends KubernetesObject>(
 /**
  * Yields every page of a list; `request` is what errors name. A page that is too long for one answer is asked for again with half as many items, and so are those
  * after it.
+ *
  * @throws ApiError 410 when the continue token expired between two pages: the list must begin anew, since the pages
  * before it belong to a version that the server no longer has. ConnectionError `InvalidResponse` for a list without end.
  */

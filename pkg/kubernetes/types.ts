@@ -12,7 +12,9 @@ export interface Clock {
   setTimeout(callback: () => void, delayMs: number): TimerHandle;
 }
 
-export type TimerHandle = { cancel(): void };
+export interface TimerHandle {
+  cancel(): void;
+}
 
 /** Where a request selects objects; empty means all. */
 export interface Selection {
@@ -112,7 +114,9 @@ export type Result = { kind: 'done' } | { kind: 'requeue'; afterMs: number };
 export const DONE: Result = { kind: 'done' };
 
 /** Brings one key in line with what is wanted. A rejection is logged, counted and retried with back-off. */
-export type Reconciler = { reconcile(key: string, signal: AbortSignal): Promise<Result> };
+export interface Reconciler {
+  reconcile(key: string, signal: AbortSignal): Promise<Result>;
+}
 
 export interface EventInput {
   regarding: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string };

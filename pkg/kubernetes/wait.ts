@@ -26,6 +26,7 @@ export const createBell = () => {
  * Settles as `promise` does, or rejects with the signal's reason as soon as it aborts.
  *
  * undici cannot abort a request that it holds back for a new connection, for example after a GOAWAY frame.
+ *
  * @param discard - Receives what `promise` resolves with after the abort, to release it.
  */
 export const abortable = <T>(promise: Promise<T>, signal: AbortSignal, discard?: (late: T) => void): Promise<T> => {

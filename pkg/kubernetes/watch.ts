@@ -10,6 +10,7 @@ const NEWLINE = 0x0a;
 
 /**
  * Bytes are joined before they are decoded, so a character may be cut between two chunks.
+ *
  * @param limit - Bytes of the longest line.
  * @param onTooLong - Called once for each longer line, which is then left out.
  */
@@ -37,6 +38,7 @@ export const createLineSplitter = (limit: number, onTooLong?: () => void) => {
   return {
     /**
      * UTF-8 text of the lines that `chunk` completes, without their newlines; empty lines are left out.
+     *
      * @throws RangeError when a line is longer than the limit, complete or not, unless `onTooLong` is given.
      */
     push(chunk: Uint8Array): string[] {
@@ -86,6 +88,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 
 /**
  * One event of a watch.
+ *
  * @throws ApiError for an ERROR event (410 included); ConnectionError `InvalidResponse` for anything unknown: dropping
  * it would let a cache drift in silence.
  */
@@ -108,6 +111,7 @@ export const parseEvent = <T extends KubernetesObject>(line: string, request: Re
 
 /**
  * Events of a watch body, until it ends or the signal aborts.
+ *
  * @throws ConnectionError `Cut` when the body ends inside an event; the signal's reason as soon as it aborts, even with
  * events received but not yet handed out; errors of the stream itself pass through.
  */

@@ -26,7 +26,10 @@ interface TrafficSourceOptions {
   cpu: LoadSource;
 }
 
-type Read<S> = { readonly samples: readonly S[]; readonly problems: readonly string[] };
+interface Read<S> {
+  readonly samples: readonly S[];
+  readonly problems: readonly string[];
+}
 
 /** How the pairs of zones are read; rejects with a `LoadError` as sources do. */
 interface PairReader {

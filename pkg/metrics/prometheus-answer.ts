@@ -154,6 +154,7 @@ export type LabelText = (name: string) => string | undefined;
 /**
  * Reads a successful answer. Samples that are no load are left out and counted; `rowOf` makes a row of the labels, the value (0 or more)
  * and the time of evaluation by the server's clock (seconds since 1970) of the others.
+ *
  * @param examples - Labels of which the first that is there names a sample in a problem.
  * @throws LoadError BadAnswer for what no Prometheus says, BadQuery for a result that is no vector.
  */

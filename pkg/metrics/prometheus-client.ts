@@ -43,6 +43,7 @@ export const openCredentials = (
   return {
     /**
      * Current headers and TLS material.
+     *
      * @throws LoadError Forbidden for a token, Unreachable for a certificate, that cannot be read; it holds neither.
      */
     credentials(): Credentials {

@@ -80,6 +80,7 @@ const saySkew = ({ rows: [row], askedAt, answeredAt }: Answer, problems: Problem
 
 /**
  * Samples of the Pods asked for, or of all pairs of zones.
+ *
  * @param window - Time over which the query averages, seconds.
  * @param times - When samples were taken, as values; undefined: when the query was evaluated.
  * @throws LoadError BadQuery for samples of both.
@@ -133,6 +134,7 @@ const NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/u;
 
 /**
  * Replaces `$namespace`, `$service`, `${namespace}` and `${service}`: inside a string by the name, elsewhere by a string that holds it.
+ *
  * @throws LoadError BadQuery for what is no name, and for queries that are too long.
  */
 export const fillTemplate = (template: string, values: Pick<LoadQuery, 'namespace' | 'service'>): string => {

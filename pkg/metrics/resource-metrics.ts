@@ -12,7 +12,10 @@ import { createProblems, reasonOfStatus, sayMissing } from './prometheus-answer.
 import { createSharedReads } from './shared-reads.ts';
 import { LoadError, type LoadFailure, type LoadQuery, type LoadReading, type LoadSource } from './types.ts';
 
-type Asked = { readonly pods: number; readonly at: number };
+interface Asked {
+  readonly pods: number;
+  readonly at: number;
+}
 
 /** A Service that has not asked for so long takes no part any more; intervals are much shorter. */
 const RECENT_MS = 120_000;
@@ -141,6 +144,7 @@ const isNewer = (usage: PodUsage, known: KnownUsage, seenAt: number): boolean =>
 /**
  * The newer of what is known of a Pod and what was read. A sample that was known keeps its time: one from the future would
  * otherwise be as new at every reading, and never be too old.
+ *
  * @param seenAt - Now, seconds since 1970.
  */
 export const newerUsage = (usage: PodUsage, known: KnownUsage | undefined, seenAt: number): KnownUsage => {
@@ -203,7 +207,10 @@ const CONCURRENCY = 8;
 const MAX_PAGES = 1_000;
 
 /** Usage by Pod as of one list, and what was wrong with it. */
-type UsageTable = { readonly byPod: Map<string, KnownUsage>; readonly problems: readonly string[] };
+interface UsageTable {
+  readonly byPod: Map<string, KnownUsage>;
+  readonly problems: readonly string[];
+}
 
 /** What a source has that is not configured. */
 const DEFAULTS = { name: RESOURCE_METRICS, timeoutSeconds: 8, cacheSeconds: 10 };
@@ -211,6 +218,7 @@ const DEFAULTS = { name: RESOURCE_METRICS, timeoutSeconds: 8, cacheSeconds: 10 }
 /**
  * Creates the source. Samples are of the Pods asked for, in cores, summed over their containers; for a Pod, time never
  * goes back, whichever replica of the metrics server answers, and is never in the future, whatever its clock says.
+ *
  * @param config.timeoutSeconds - Longest time for one list, pages and retries of the client included.
  * @param config.cacheSeconds - How long a list serves further requests for the same.
  */

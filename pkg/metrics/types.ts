@@ -61,7 +61,9 @@ export interface LoadSource {
 }
 
 /** One with connections of its own; reads that are pending when it is closed reject. */
-export type ClosableSource = LoadSource & { close(): Promise<void> };
+export interface ClosableSource extends LoadSource {
+  close(): Promise<void>;
+}
 
 export type LoadFailure = 'Unreachable' | 'Forbidden' | 'NotInstalled' | 'BadAnswer' | 'BadQuery' | 'Timeout';
 

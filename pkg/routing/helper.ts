@@ -104,6 +104,7 @@ const valuesOf = (place: Place): readonly string[] => {
 /**
  * Reads from the CustomResourceDefinition `etcds.druid.gardener.cloud` what spec.etcd.clientService may hold.
  * Anything that cannot be read counts as a field that is not there: writing it would be pruned without a word.
+ *
  * @param crd the CRD as raw JSON.
  * @param version the API version that is written, `v1alpha1` today.
  */
@@ -168,6 +169,7 @@ const hasSettings = ({ labels, annotations, trafficDistribution }: RoutingSettin
  * First resets (both topology annotations, Gardener's consider label, `spec.trafficDistribution`, regardless of who set them), then
  * sets, as Gardener's ReconcileTopologyAwareRoutingSettings did: calling it again changes nothing, and it is right across
  * upgrades and downgrades. Everything else is kept.
+ *
  * @param service any object with a Service's shape, client-node's V1Service included. Not mutated.
  * @param enabled whether the Service should route by zone.
  * @param kubernetesVersion version of the runtime cluster (seed or garden runtime, never the shoot), e.g. `v1.33.1`.
@@ -207,6 +209,7 @@ const settingsForEtcd = (
 /**
  * The same for an Etcd: etcd-druid copies spec.etcd.clientService to the client Service, and nothing set on that Service
  * itself would last. Only what the served CRD accepts is written: PreferClose where its enum lacks PreferSameZone.
+ *
  * @param etcd any object with an Etcd's shape. Not mutated; no operation annotation is added.
  * @param enabled whether the client Service should route by zone.
  * @param kubernetesVersion version of the runtime cluster.

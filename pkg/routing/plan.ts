@@ -239,6 +239,7 @@ export const planSlots = (options: SlotPlanOptions): SettingsPlan => {
  * A malformed `applied` claims nothing, is reported among `foreign`, and is overwritten or removed.
  *
  * Deterministic; applying the patch and planning again gives `unchanged`.
+ *
  * @throws RangeError if `want` names a label or annotation that is no routing setting: it could not be reverted.
  */
 export const planSettings = ({ object, want, mixedKubelets = false }: PlanOptions): SettingsPlan => {

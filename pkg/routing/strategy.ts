@@ -102,6 +102,7 @@ export const strategyLabel = (service: ServiceLike, strategy: Strategy): string 
  * The label change that a domain-prefixed annotation asks for: set, follow or revert the strategy label, which the
  * EndpointSlice controller then mirrors to the slices. A label that the author set is never touched. Everything else of the
  * Service, and what `applied` says about it, stays as it is.
+ *
  * @param labelOf - the value for the strategy asked for
  */
 export const planStrategyLabel = (service: ServiceLike, labelOf = strategyLabel): SettingsPlan => {

@@ -80,6 +80,7 @@ export const versionIn = (value: unknown): KubernetesVersion | undefined => {
 
 /**
  * Reads any version, supported or not: a kubelet's, Gardener's. Pre-releases and vendor suffixes count as their minor.
+ *
  * @param value `1.30`, `v1.30.4`, `1.34.0-alpha.1`, `v1.34.1-gke.100`, `1.33+`, or the object that `/version` answers.
  * @throws InvalidVersionError if it is missing or malformed.
  */
@@ -91,6 +92,7 @@ export const parseVersion = (value: unknown): KubernetesVersion => {
 
 /**
  * Reads the version of the cluster whose API server stores the Service (the runtime cluster, never the shoot).
+ *
  * @throws InvalidVersionError if it is missing or malformed; UnsupportedVersionError if it is older than 1.24.
  */
 export const parseKubernetesVersion = (value: unknown): KubernetesVersion => {
@@ -105,6 +107,7 @@ export const isNewerThanKnown = (version: KubernetesVersion): boolean =>
 
 /**
  * Whether a kube-proxy of this version looks at the Service's annotation before it uses hints: up to 1.30 it does.
+ *
  * @param kubeletVersion `status.nodeInfo.kubeletVersion` of a Node, the stand-in for its proxy.
  * @throws InvalidVersionError if it is missing or malformed.
  */

@@ -18,7 +18,10 @@ export interface Logger {
 }
 
 /** A named check behind /healthz or /readyz: undefined is well, a string says what is wrong. */
-export type HealthCheck = { readonly name: string; check(): string | undefined };
+export interface HealthCheck {
+  readonly name: string;
+  check(): string | undefined;
+}
 
 /** Levels from the most to the least verbose. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;

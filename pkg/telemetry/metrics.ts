@@ -36,6 +36,7 @@ const FIRST_RELEASE = '0.1.0';
 
 /**
  * A new registry; nothing is shared between two calls. Creating two metrics of one name throws.
+ *
  * @param options.prefix - Put before the name of every metric created here.
  * @param options.defaultMetrics - Also collect process and Node.js metrics (`process_…`, `nodejs_…`, with event-loop lag p99).
  */

@@ -4,6 +4,7 @@
 /**
  * While there is room, all may have it. Without room a namespace below its share takes the newest entry of the namespace with the most,
  * which stays at least as large: nothing swings back and forth.
+ *
  * @param max - Most entries; it may change.
  * @param onRemoved - An entry was removed, for another or by `release`.
  */
@@ -73,7 +74,9 @@ export interface Owner {
   readonly since: string;
 }
 
-export type Claim = { readonly by: Owner };
+export interface Claim {
+  readonly by: Owner;
+}
 
 /** What left is found for a while: flows outlive Services and endpoints. */
 const DEPARTED = 10_000;

@@ -22,7 +22,9 @@ interface ServiceClaim extends Claim {
   readonly isLocal: boolean;
 }
 
-type NodeClaim = Claim & { readonly by: Owner & Pick<Place, 'zone'> };
+interface NodeClaim extends Claim {
+  readonly by: Owner & Pick<Place, 'zone'>;
+}
 
 /** What a slice says of an endpoint. */
 export interface Endpoint {
@@ -44,7 +46,10 @@ interface SliceOwner extends Owner {
   readonly version: string;
 }
 
-export type EndpointClaim = Claim & { readonly by: SliceOwner; readonly endpoint: Endpoint };
+export interface EndpointClaim extends Claim {
+  readonly by: SliceOwner;
+  readonly endpoint: Endpoint;
+}
 
 /** Slices of one namespace that count for an address: each new connection to it looks at all that do. */
 export const MOST_SLICES = 64;

@@ -62,7 +62,9 @@ const connectionKeyOf = ({ protocol, original }: Flow): string =>
   `${protocol} ${original.source} ${original.sourcePort} ${original.destination} ${original.destinationPort}`;
 
 /** A series that flows still lead to after it was given up: what they carry from then on is `OTHER`'s. */
-type Counter = Series & { isDropped: boolean };
+interface Counter extends Series {
+  isDropped: boolean;
+}
 
 const namespaceOf = ({ service }: { readonly service: string }): string => service.slice(0, service.indexOf('/') + 1);
 

@@ -170,7 +170,10 @@ const notesOf = (readings: readonly MeterReading[]): string[] => {
 };
 
 /** A meter's newest reading, and the one before it that is of an earlier window; without one it counts since the meter began. */
-export type ReadingPair = { readonly before: MeterReading | undefined; readonly now: MeterReading };
+export interface ReadingPair {
+  readonly before: MeterReading | undefined;
+  readonly now: MeterReading;
+}
 
 /** What was counted after `before`, a second; all of it where the meter began anew since. */
 const ratesOf = ({ before, now }: ReadingPair) => {

@@ -24,7 +24,11 @@ export interface ExchangeOptions {
   draining: () => boolean;
 }
 
-type Answer = { readonly status: number; readonly text: string; readonly outcome: Outcome };
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly outcome: Outcome;
+}
 
 const CONTENT_TYPE = 'application/json';
 /** Seconds after which a client that was turned away may come again. */

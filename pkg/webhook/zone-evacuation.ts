@@ -30,6 +30,7 @@ const joins = (zones: readonly string[]): string =>
 /**
  * After the entries of the strategies, since it works on what they give a slice. Our own Service is part of it: kube-controller-manager would take
  * the hints off its slices a second after they were written. A failure is always ignored.
+ *
  * @param zones - whose endpoints are evacuated with the write that adds them, whether the slice is marked yet or not
  */
 export const evacuationEntry = (zones: readonly string[]): WebhookEntry => ({

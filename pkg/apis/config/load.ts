@@ -159,7 +159,11 @@ export const fieldProblems = (errors: readonly ErrorObject[]): { readonly field:
 /** Configuration is a page of text; larger input is a mistake (or an attack through aliases), not a configuration. */
 const MAX_CHARACTERS = 1_000_000;
 
-type Source = { readonly file: string; readonly document: Document; readonly lines: LineCounter };
+interface Source {
+  readonly file: string;
+  readonly document: Document;
+  readonly lines: LineCounter;
+}
 
 /**
  * Parses YAML (or JSON) text of one configuration kind, fills defaults and validates it. `file` is only used in messages. Throws `ConfigError` with

@@ -165,7 +165,10 @@ export const serviceFiguresOf = (
 export type ServiceFigures = ReturnType<typeof serviceFiguresOf>;
 
 /** Figures, and the objects that they were found from: caches hand out the same ones until something changed. */
-export type KnownFigures = { readonly figures: ServiceFigures; readonly from: readonly unknown[] };
+export interface KnownFigures {
+  readonly figures: ServiceFigures;
+  readonly from: readonly unknown[];
+}
 
 /** Predicts only where something changed. */
 export const followFigures = (

@@ -30,7 +30,9 @@ import type { Snapshot } from './memory.ts';
 interface WithResources {
   readonly resources?: { readonly requests?: StringMap; readonly limits?: StringMap };
 }
-type Container = WithResources & { readonly restartPolicy?: string };
+interface Container extends WithResources {
+  readonly restartPolicy?: string;
+}
 /** core/v1 Pod as far as its CPU goes. */
 interface Pod extends KubernetesObject {
   readonly spec?: WithResources & {
@@ -39,7 +41,9 @@ interface Pod extends KubernetesObject {
   };
 }
 
-type FlowPod = KubernetesObject & { readonly cpu: PodCpu };
+interface FlowPod extends KubernetesObject {
+  readonly cpu: PodCpu;
+}
 
 /** The sum over containers; null where one of them does not say, as HPA has it. Sidecars run as long as the Pod and count. */
 const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {

@@ -36,6 +36,7 @@ const strategyOfSlice = ({ metadata }: EndpointSlice) => strategyOf(metadata?.la
 /**
  * Whether admission would write other hints with one more write of this slice. Of planned ones it only keeps the plan, but for endpoints that
  * are not ready it keeps it out of the proxies' sight.
+ *
  * @param chosen - its namespace asks for hints, and its labels for nothing
  */
 export const needsResync = (slice: EndpointSlice, chosen = false): boolean => {
@@ -215,6 +216,7 @@ const PLANS: ResyncTask = {
 
 /**
  * Polls until stopped; does nothing while the planner is alive.
+ *
  * @param options `planner`: the flow controller's Lease, dead once it was not renewed for 10 minutes, or where there is none.
  */
 export const createPlanRetirement = (

@@ -39,6 +39,7 @@ export const writeZone = async (
 
 /**
  * The decision, unless a new zone would cut Pods of the Node off from their volumes.
+ *
  * @throws ApiError when Pods or volumes cannot be read: then nothing is known, and the zone must stay.
  */
 export const checkVolumes = async (

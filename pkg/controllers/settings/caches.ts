@@ -231,6 +231,7 @@ const projectInteresting = (slice: EndpointSlice): EndpointSlice => {
 
 /**
  * With our own last writes in them, until they have caught up.
+ *
  * @param options `gardenClient` is of the virtual garden; `extensions`: follow Extension resources, default true.
  */
 export const openSettingsCaches = (

@@ -23,7 +23,10 @@ export interface Findings {
 export type PlanLimit = 'PlanCutShort' | 'PlanTimedOut';
 
 /** Why there is no plan, or nothing is known of load; `reason` is a CamelCase word. */
-export type Problem = { readonly reason: string; readonly message: string };
+export interface Problem {
+  readonly reason: string;
+  readonly message: string;
+}
 
 export interface FindingsInput {
   readonly strategy: PlannedStrategy;

@@ -85,7 +85,10 @@ export const revertPatch = (slice: FlowSlice): JsonPatchOperation[] | undefined 
 };
 
 /** CPU of a Pod's containers, cores; null where one of them does not say. */
-export type PodCpu = { readonly requests: number | null; readonly limits: number | null };
+export interface PodCpu {
+  readonly requests: number | null;
+  readonly limits: number | null;
+}
 
 interface Windowed {
   readonly load: number;
@@ -95,7 +98,9 @@ interface Windowed {
   readonly window: number;
 }
 
-type PodLoad = Windowed & { readonly pod: string };
+interface PodLoad extends Windowed {
+  readonly pod: string;
+}
 
 export type Load =
   | { readonly kind: 'pods'; readonly samples: readonly PodLoad[] }

@@ -130,7 +130,10 @@ interface Choice {
 }
 
 /** Hints that are worth a change; none where no plan is. */
-type Found = { readonly hints: HintsInForce | undefined; readonly cutShort: boolean };
+interface Found {
+  readonly hints: HintsInForce | undefined;
+  readonly cutShort: boolean;
+}
 
 const NOTHING: Found = { hints: undefined, cutShort: false };
 

@@ -84,7 +84,9 @@ export interface PastDemand {
 }
 
 /** From when on the clients were shared like this. */
-export type HintPeriod = Readonly<ReturnType<typeof sharingOf>> & { readonly from: number };
+export interface HintPeriod extends Readonly<ReturnType<typeof sharingOf>> {
+  readonly from: number;
+}
 
 /** A plan that was in force, and how the clients were shared under it. */
 export interface PreviousPlan extends Pick<LoopState, 'plan' | 'plannedAt' | 'hintPeriods'> {
@@ -93,7 +95,11 @@ export interface PreviousPlan extends Pick<LoopState, 'plan' | 'plannedAt' | 'hi
 }
 
 /** A ready endpoint, and since when it is known. */
-export type Member = { readonly zone: string; readonly capacity: number; readonly since: number };
+export interface Member {
+  readonly zone: string;
+  readonly capacity: number;
+  readonly since: number;
+}
 
 /** All that is remembered from step to step: plain JSON. */
 export interface LoopState {

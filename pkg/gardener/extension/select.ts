@@ -151,6 +151,7 @@ const isMigrating = ({ status }: Extension): boolean => status?.lastOperation?.t
 /**
  * The Extension of a class whose configuration counts; Gardener makes one for each Shoot, Seed and Garden, and of several
  * the first by name counts. One that is being deleted asks for nothing any more.
+ *
  * @param extensions those of the one namespace that the class is read from.
  */
 export const governingExtension = (

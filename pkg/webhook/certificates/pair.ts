@@ -3,7 +3,10 @@ import { type KeyObject, X509Certificate, createPrivateKey } from 'node:crypto';
 import { type SecureContextOptions, createSecureContext } from 'node:tls';
 
 /** PEM of a certificate (possibly with its chain) and of its private key. */
-export type Pem = { readonly cert: string; readonly key: string };
+export interface Pem {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /** What the server hands to its TLS context, as PEM. */
 export interface ServingCertificate extends Pem {
@@ -82,6 +85,7 @@ const parse = <T>(reason: 'InvalidCertificate' | 'InvalidKey', message: string, 
 
 /**
  * Throws CertificateError if one of the two is not PEM or they do not belong together. Expiry is not checked.
+ *
  * @param origin - where the two came from, for messages: a path, or `Secret garden/ca-x-webhook ca.crt`
  */
 export const readPair = ({ cert, key }: Pem, origin: Pem): Pair => {

@@ -3,7 +3,10 @@ import { BACKDATE_MS } from './issue.ts';
 import { day } from './pair.ts';
 
 /** Validity of a certificate, milliseconds since the epoch; `notBefore` lies BACKDATE_MS before it was issued. */
-export type Validity = { readonly notBefore: number; readonly notAfter: number };
+export interface Validity {
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
 
 export interface ServerFacts extends Validity {
   /** Which stored authority signed it. */

@@ -15,7 +15,10 @@ import { DEFAULT_POLICY, decideRotation } from './rotation.ts';
 import type { RotationDecision, RotationPolicy, ServerFacts, StoredFacts } from './rotation.ts';
 
 /** core/v1 Secret; `data` is base64. */
-export type Secret = KubernetesObject & { type?: string; data?: Record<string, string> };
+export interface Secret extends KubernetesObject {
+  type?: string;
+  data?: Record<string, string>;
+}
 
 const FIELDS = {
   current: { cert: 'ca.crt', key: 'ca.key' },

@@ -56,6 +56,7 @@ const decideService = (service: Service, cluster: RoutingDecision): RoutingDecis
 
 /**
  * Services that ask by label or annotation, in a cluster without Gardener. Undefined where none asks for anything: the usual case.
+ *
  * @param snapshot `zones` of the Nodes; undefined where no Node is known.
  */
 export const decideClusterSettings = (
@@ -150,6 +151,7 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
 
 /**
  * What is to be reverted in a namespace that no mode owns; undefined where nothing is left to release: no settings, and no label.
+ *
  * @param snapshot `labelled`: the namespace has a label of this installation.
  */
 export const decideRelease = (options: Snapshot & { readonly labelled: boolean }): NamespaceDecision | undefined => {
