@@ -37,6 +37,7 @@ const MAX_LINE = 1_000;
 
 const shown = (line: string): string => (line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line);
 
+/** The message with those of its causes, as far as they say more. */
 const messageOf = (error: Error): string => {
   const cause = error.cause instanceof Error && error.cause.message !== '' ? `: ${error.cause.message}` : '';
   return `error: ${error.message}${cause}`.split('\n').map(shown).join('\n');

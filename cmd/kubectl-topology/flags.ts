@@ -167,6 +167,7 @@ export const readPrices = async (name?: string): Promise<PriceTable | undefined>
     throw new UsageError(`${error.message}; built-in tables of prices are ${Object.keys(BUILT_IN_PRICES).join(', ')}`);
   });
   const tables: PriceTable[] = [];
+  // JSON is YAML, too.
   readYaml(content.toString('utf8'), name, (object) => tables.push(parsePrices(object)));
   const [table] = tables;
   if (table === undefined || tables.length > 1)

@@ -68,12 +68,15 @@ const probeAdmission = async (namespace: string, { client, now, signal }: Gather
   }
 };
 
+/** Parts of the snapshot that the Services are judged by. */
 const NEEDS: readonly CollectionName[] = ['nodes', 'services', 'slices', 'webhooks', 'routers', 'evacuations'];
 
 interface GatherOptions {
   readonly client: Client;
+  /** Installations are looked for in it; undefined: in all. */
   readonly namespace?: string | undefined;
   readonly probe: boolean;
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onProgress: OnProgress;
   readonly signal: AbortSignal;

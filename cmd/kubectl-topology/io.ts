@@ -6,6 +6,7 @@ export type Control = 'clear line' | 'clear screen';
 export interface Output {
   write(text: string): void;
   control(sequence: Control): void;
+  /** A person looks at it. */
   readonly terminal: boolean;
   readonly columns: number;
 }
@@ -16,8 +17,11 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Standard input to its end; asked for at most once. */
   readStdin(): Promise<Buffer>;
+  /** Standard input line by line, each as soon as it is there. */
   lines(): AsyncIterable<string>;
+  /** Milliseconds since the epoch. */
   now(): number;
+  /** Aborted when the person ends the command. */
   readonly signal: AbortSignal;
 }
 

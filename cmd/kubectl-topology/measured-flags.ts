@@ -63,6 +63,7 @@ const asked = <T>(answer: Promise<T>): Promise<T> =>
 export interface LiveTraffic {
   /** The first is the average since the meters began; each later one is of the time since the one before. */
   next(signal: AbortSignal): Promise<Measured>;
+  /** Milliseconds between two readings, where nothing else is asked for. */
   readonly intervalMs: number;
   close(): Promise<void>;
 }
@@ -70,6 +71,7 @@ export interface LiveTraffic {
 /** As often as Prometheus scrapes, mostly. */
 const PROMETHEUS_INTERVAL_MS = 15_000;
 
+/** What sends queries, and how it is closed. */
 const openQueries = async (address: PrometheusAddress, flags: SourceFlags) => {
   if (address.kind === 'service') {
     if (flags.filename !== undefined) throw new UsageError('--filename reads no cluster: give --prometheus a URL');

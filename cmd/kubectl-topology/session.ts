@@ -15,6 +15,7 @@ import type { OnProgress } from './input/cluster.ts';
 
 export interface Loaded {
   readonly snapshot: ClusterSnapshot;
+  /** Services are looked for in it; undefined: in all. */
   readonly namespace: string | undefined;
 }
 
@@ -45,6 +46,7 @@ const warnOfSwitch = async (client: Client, { err, signal }: Io): Promise<void> 
   if (isSwitchedOff({ get: () => found?.items[0] })) err.write(`warning: ${SWITCHED_OFF.message}\n`);
 };
 
+/** Connects, and closes in the end. */
 export const withClient = async <T>(flags: InputFlags, use: (client: Client, namespace: string) => Promise<T>) => {
   const { client, namespace } = await connect(flags);
   try {
@@ -85,6 +87,7 @@ export const withReader = <T>(
     return result;
   });
 
+/** Says what could not be read; the command goes on without. */
 export const reportMissing = (snapshot: ClusterSnapshot, needs: readonly CollectionName[], io: Io): void => {
   for (const { what, why } of unseenOf(snapshot, needs)) io.err.write(`warning: continuing without ${what}: ${why}\n`);
 };
@@ -120,6 +123,7 @@ export const withMore = async (
   return { ...snapshot, ...Object.fromEntries(needs.map((need) => [need, more.snapshot[need]])) };
 };
 
+/** Names of namespaces, for completion: of the cluster, or those that objects of the files are in. */
 export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<string[]> => {
   if (flags.filename !== undefined) {
     const { snapshot } = await load({ filename: flags.filename }, ['services'], io);
@@ -186,6 +190,7 @@ export const loadService = async (flags: InputFlags, text: string, needs: readon
   };
 };
 
+/** Its hints are planned by the flow-controller. */
 export const asksForPlan = (service: Service): boolean =>
   isPlannedStrategy(effectiveStrategy(service) ?? strategyFromLabels(service.metadata?.labels));
 

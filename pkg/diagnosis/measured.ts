@@ -32,6 +32,7 @@ const partOf = (tariff: Tariff, flows: readonly MeasuredFlow[]) => {
   const [total, outside] = [sum(flows), sum(external)];
   return {
     gigabytesPerDay: gigabytesPerDay(total),
+    /** Between two known zones. */
     crossZoneGigabytesPerDay: gigabytesPerDay(sum(flows.filter(crosses))),
     /** From or to outside of the cluster: not priced here, providers bill it by other rules. */
     externalGigabytesPerDay: gigabytesPerDay(outside),
@@ -57,10 +58,12 @@ export const measuredPast = ({ flows, direct }: Measured, service: string, nodes
   return {
     /** A second. */
     connections,
+    /** Of these, between two known zones. */
     crossing: sumBy(own.filter(crosses), (flow) => flow.connections),
     /** Of all connections to its endpoints; null where there were none. */
     share: connections + through === 0 ? null : connections / (connections + through),
     seconds: direct.seconds,
+    /** Nodes where it would be seen. */
     seenOn: { count: Math.min(direct.nodes, nodes), of: nodes },
     /** It settles that nothing goes past it: seen on every Node and for long enough, while connections went through it. */
     settled: connections === 0 && through > 0 && direct.nodes >= nodes && direct.seconds >= LONG_ENOUGH,

@@ -11,6 +11,7 @@ export type Marks = Omit<ObjectMeta, 'uid' | 'resourceVersion'>;
 
 const HIGHLY_AVAILABLE = 'high-availability-config.resources.gardener.cloud/type';
 
+/** Names of the marks in labels and annotations. */
 const MARKS = [
   'app.kubernetes.io/managed-by',
   'app.kubernetes.io/component',
@@ -56,7 +57,9 @@ export const marksIn = (object: Fields, { name, labels, annotations }: ObjectMet
 };
 
 export interface Change {
+  /** The field, as a JSON pointer. */
   readonly pointer: string;
+  /** The value that `spec.trafficDistribution` is to have. */
   readonly distribution?: string | undefined;
 }
 
@@ -225,6 +228,7 @@ const byK3s: By = ({ annotations, labels, name, about }) => {
   return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there${addOn === 'coredns' && about !== 'service' ? ' (releases since 1.30.14, 1.31.10, 1.32.6 and 1.33.2 prefer to spread it over zones: k3s-io/k3s#12433)' : ''}`;
 };
 
+/** Where an operator takes it from, as far as that is known. */
 export const operatorField = (group: string, about: About): string | undefined =>
   Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1][about];
 

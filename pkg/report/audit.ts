@@ -62,6 +62,7 @@ const columnsOf = (report: AuditReport, wide: boolean): readonly ServiceColumn[]
 const MOST_COLUMNS = 120;
 const DROPPED_FIRST = ['ZONES', 'OVERLOAD', 'ENDPOINTS', 'USED', 'CROSSES', 'GIVEN', 'WANTED'] as const;
 
+/** Without what does not fit. */
 const fitting = (columns: readonly ServiceColumn[], services: readonly ServiceAudit[]): readonly ServiceColumn[] => {
   const widthOf = ([title, cell]: ServiceColumn): number =>
     2 + services.reduce((most, service) => Math.max(most, clean(cell(service)).length), title.length);
@@ -88,6 +89,7 @@ export const verdictsText = ({ services, verdicts, nodes, unpredicted, effective
   return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${Effective} effective${inPart}, ${rest}${without}.`;
 };
 
+/** How clients are taken to be spread over the zones. */
 export const clientsText = ({ clientsBy }: Pick<AuditSum, 'clientsBy'>): string =>
   clientsBy === 'cpu' ? 'clients where the CPU of the Nodes is' : 'clients equally many on every Node';
 
@@ -150,6 +152,7 @@ const sumText = (report: AuditReport, { wrap, strong }: Screen): string => {
   return `\n${strong(verdictsText(sum))}\n${lines.join('')}`;
 };
 
+/** What each group of causes is, as a title. */
 export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
   Fails: 'Fails: requested without effect, or connections fail',
   Costs: 'Costs: crosses zones and could stay',

@@ -64,6 +64,7 @@ const basisText = ({ measured, clientsMeasured, clientsBy }: SurvivalSum): strin
 const partText = ({ count, of }: SurvivalSum['nodes'], what: string): string =>
   of === 0 ? `no ${what}` : `${count} of ${countText(of, what)}`;
 
+/** What is in the zone, by which figures, and what it takes. */
 const sumText = (sum: SurvivalSum): string[] => {
   const { answers, services, endpoints, nodes, replicas } = sum;
   return [
@@ -73,6 +74,7 @@ const sumText = (sum: SurvivalSum): string[] => {
   ];
 };
 
+/** A row each, in the order given; empty without any. */
 const servicesText = (services: readonly ServiceSurvival[], { wide }: Screen): string =>
   services.length === 0 ? '' : `${tableOf(wide ? [...COLUMNS, ...WIDE] : COLUMNS, services)}\n`;
 
@@ -93,9 +95,11 @@ export const renderSurvival = (report: SurvivalReport, style: Style): string => 
   ].join('');
 };
 
+/** What the control plane does because of it. */
 const writesText = ({ slices, bytes, proxies, fanOutBytes, echo }: EvacuationCheck['writes']): string =>
   `${countText(slices, 'slice')} would be written, about ${bytesText(bytes)} as JSON; the proxies of ${countText(proxies, 'Node')} receive about ${bytesText(fanOutBytes)} together. The EndpointSlice controller answers with ${countText(echo.puts, 'write')} that ${echo.puts === 1 ? 'changes' : 'change'} nothing: ${threeDigits(echo.seconds)} s of its ${echo.requestsPerSecond} requests a second, in which new Pods wait longer to be published.`;
 
+/** What becomes of the Services in scope, in one sentence. */
 const scopeText = ({ survival: { zones, sum } }: EvacuationCheck): string => {
   const { Survives, Overloaded, NoEndpointElsewhere, LessThanOne, NoEndpointThere } = sum.answers;
   const parts = [
@@ -129,6 +133,7 @@ export const renderSurvivalCheck = (check: EvacuationCheck, style: Style): strin
   ].join('');
 };
 
+/** Why it was refused or waits. */
 export const acceptedText = ({ status }: ZoneEvacuation): string => {
   const found = status?.conditions?.find(({ type }) => type === 'Accepted');
   return found === undefined ? '' : `${found.reason}: ${found.message}`;

@@ -163,6 +163,7 @@ const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
 const unseenText = ({ routers }: Explanation): string =>
   routers.some(({ certainty }) => certainty === 'unknown') ? 'the data plane of some Nodes cannot be determined; ' : '';
 
+/** Of connections through the cluster IP. */
 const throughLine = (report: Explanation): readonly [paint: 'good' | 'bad' | 'strong', mark: string, text: string] => {
   switch (report.verdict) {
     case 'Effective':
@@ -291,6 +292,7 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
   return line(`${sign} ${served} of ${clientZones.length} client zones ${what}${left}`);
 };
 
+/** Clients to whom all of the above does not apply. */
 const bypassesText = ({ bypasses }: Explanation, { under, wrap }: Screen): string => {
   const lines = bypasses.flatMap(({ client, evidence, decides, setting }) => [
     wrap(`! ${client} (${evidence.object}): ${decides}`, INDENT),

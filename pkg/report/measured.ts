@@ -10,6 +10,7 @@ import { moneyText, percentText, rateText, spanText, threeDigits } from './figur
 import { clean, indented, largestOf, renderTable, screenFor, tableOf, zoneText } from './text.ts';
 import type { Column, Screen, Style } from './text.ts';
 
+/** By what a Service asks. */
 export const WANTED_TEXT: Readonly<Record<HintSource, string>> = {
   trafficDistribution: 'field',
   'topology-mode': 'annotation',
@@ -109,6 +110,7 @@ export const measuredSentences = (report: AuditReport): readonly string[] => {
     .map(clean);
 };
 
+/** Below the table of Services. */
 export const measuredText = (report: AuditReport, { strong, wrap }: Screen): string => {
   const rows = measuredRows(report);
   if (rows.length === 0) return '';
@@ -116,6 +118,7 @@ export const measuredText = (report: AuditReport, { strong, wrap }: Screen): str
   return `\n${strong('Measured')}\n${sentences.join('')}\n${renderTable(MEASURED_HEADERS, rows)}`;
 };
 
+/** Bytes a second by client zone and endpoint zone; every zone in both. */
 const matrixTable = (rates: ExplainedTraffic['matrix']): string => {
   const zones = [...new Set(Object.entries(rates).flatMap(([from, row]) => [from, ...Object.keys(row)]))].sort();
   const cell = (value: number | undefined): string => (value === undefined ? '-' : rateText(value));
@@ -129,6 +132,7 @@ export const measuredAlso = ({ predicted, crossZoneShare }: ExplainedTraffic): s
     ? `; measured: ${percentText(crossZoneShare)} of its bytes cross zones (${WHY_MORE})`
     : '';
 
+/** Of one Service, in its explanation. */
 export const explainedTraffic = (traffic: ExplainedTraffic, indent: string, { under, wrap }: Screen): string => {
   const { notes, gigabytesPerDay, crossZoneShare, connections, monthlyCost, prices } = traffic;
   const money = (amount: number): string => moneyText(amount, prices.currency);
@@ -158,6 +162,7 @@ const matrix = (title: string, flows: readonly MeasuredFlow[], cell: (pair: Retu
   return renderTable([title, ...columns.map((zone) => `to ${zoneText(zone)}`)], rows);
 };
 
+/** What flows without a Service are called. */
 const PAST_SERVICES = '(past Services)';
 
 /** Those with most bytes first, then with most connections. */
@@ -185,6 +190,7 @@ const SERVICES: readonly Column<ReturnType<typeof servicesOf>[number]>[] = [
 /** Rows of a screen, unless all Services are asked for. */
 const SHOWN = 15;
 
+/** `of`: whose traffic it is, e.g. `Service shop/web`. */
 export const renderTraffic = (measured: Measured, of: string, style: Style): string => {
   const { flows, notes } = measured;
   const { strong, faint, wide, wrap } = screenFor(style);

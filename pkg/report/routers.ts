@@ -41,6 +41,7 @@ const groupText = (group: RouterGroup, indent: string, screen: Screen): string =
   return `${wrapText(head, screen.width, indent)}${lines.map((line) => screen.wrap(line, `${indent}  `)).join('')}`;
 };
 
+/** One paragraph a group of Nodes. */
 export const routersText = ({ routers }: RoutersReport, indent: string, screen: Screen): string => {
   const text = routers.map((group) => groupText(group, indent, screen)).join('');
   return screen.under('ROUTER', indent, text === '' ? `${indent}? no ready Node is known\n` : text);

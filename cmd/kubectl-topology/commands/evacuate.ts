@@ -50,6 +50,7 @@ export const evacuations = topologyCommand({
     if (flags.measured === true && (flags.output === 'json' || flags.output === 'yaml'))
       throw new UsageError(`--measured is a line of text: leave out -o ${flags.output}`);
     const { listEvacuations, measureFromNow, saysNotInstalled } = await import('../evacuation/follow.ts');
+    /** Of each zone a line: what the meters counted since this was asked. */
     const arriving = async (zones: readonly string[]): Promise<string> => {
       const measured = await measureFromNow(flags, io);
       return zones.map((each) => `${stillSeenText(stillSeen(measured, each), each)}\n`).join('');

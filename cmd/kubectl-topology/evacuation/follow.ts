@@ -53,6 +53,7 @@ const untilDone = async <T>(once: () => Promise<T | undefined>, signal: AbortSig
   }
 };
 
+/** Between two looks at one small object. */
 const LOOK_MS = 250;
 
 /** Resolves with the last state. @param isLast - called with every state that is seen */

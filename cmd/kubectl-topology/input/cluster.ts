@@ -13,6 +13,7 @@ import { versionIn } from '../../../pkg/routing/version.ts';
 import { FIRST_SOURCES, MESH_CONFIG, NAMING_CONFIGS, SOURCES, agentPods, withCertificates } from './resources.ts';
 import type { Source } from './resources.ts';
 
+/** Called with what is being read, and how many objects came so far. */
 export type OnProgress = (what: string, count: number) => void;
 
 interface ReadOptions {
@@ -27,6 +28,7 @@ interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
+/** Characters of what a ConfigMap holds. */
 const sizeOf = (object: object): number => sumBy(Object.values(stringsIn(object, 'data')), ({ length }) => length);
 
 /** Whether all of it came. A list whose pages grew too old begins anew: items that came already are replaced by themselves. */
@@ -65,6 +67,7 @@ export const readRefusalOf = (error: unknown, { resource }: Pick<Source, 'resour
   return error instanceof ApiError && error.status === 404 ? `the cluster serves no ${resource.plural}` : undefined;
 };
 
+/** The API server's version; undefined where it does not answer. */
 export const serverVersion = async (client: Client, signal: AbortSignal): Promise<unknown> => {
   try {
     return await client.raw('/version', signal);

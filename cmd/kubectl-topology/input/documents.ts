@@ -42,6 +42,7 @@ const takeAll = (object: unknown, take: (object: unknown, index?: number) => voi
 /** Names of Kubernetes are shorter; what is longer is no name, and not repeated in full. */
 const MAX_NAME = 300;
 
+/** `Service default/web`; empty where the object does not say. */
 const titleIn = (object: unknown): string => {
   const { kind, namespace, name: own } = pickTexts(object, 'kind', 'metadata.namespace', 'metadata.name');
   const name = kind === '' ? '' : `${kind} ${[namespace, own].filter((part) => part !== '').join('/')}`.trim();

@@ -15,6 +15,7 @@ import { parseSnapshot } from './snapshot-file.ts';
 const STDIN = '-';
 const EXTENSION = /\.(?:json|ya?ml)$/i;
 
+/** Why a file cannot be read, in words. */
 export const fileErrorText = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return 'no such file or folder';
@@ -39,6 +40,7 @@ export const readToEnd = async (chunks: AsyncIterable<Buffer>, name: string): Pr
 };
 
 interface Found {
+  /** As messages name it. */
   readonly name: string;
   /** The folder in which it was found, without links; undefined for what a person named, which may be anything. */
   readonly folder?: string;

@@ -52,6 +52,7 @@ const FLAGS = [
 const FLAG_VALUE =
   /^(?:true|false|strict|partial|probe|disabled|iptables|ipvs|nftables|userspace|kernelspace|(?:[A-Z]\w{0,62}=(?:true|false)(?:,(?=[A-Z])|$))+)$/;
 
+/** Settings of ConfigMaps and custom resources. */
 const SETTINGS =
   /^(?:kube-proxy-replacement|enable-service-topology|enable-lb|nodeClass|zones|full|class|service-upstream|bpf-lb-sock(?:-hostns-only)?|ipam|localityLbSetting\.enabled|rootNamespace|mode|featureGates\..*|antreaProxy\..*|spec\.ipAddressPools|spec\.bpfEnabled|spec\.calicoNetwork\.linuxDataplane|spec\.defaultNetwork\.type)$/;
 

@@ -22,12 +22,15 @@ export const AUDIT_REASONS = {
 };
 
 export interface AuditOptions extends ExplainOptions {
+  /** Services of this namespace only. Default: of all. */
   readonly namespace?: string;
+  /** Default: shares only, no money. */
   readonly bill?: Bill;
   /** Whether commands for the first cause of each Service are tried, a diagnosis each. Default: true. */
   readonly fixes?: boolean;
 }
 
+/** Something about the cluster as a whole, which may concern every Service. */
 export interface ClusterFinding {
   readonly reason: CauseReason | keyof typeof AUDIT_REASONS;
   /** It is there; `possible`: objects cannot show whether it is. */
@@ -162,6 +165,7 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
 
 export type AuditReport = ReturnType<typeof audit>;
 
+/** What was measured of one Service, for its explanation. */
 export const explainTraffic = (
   snapshot: ClusterSnapshot,
   service: Service,

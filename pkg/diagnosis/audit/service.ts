@@ -26,6 +26,7 @@ export interface Saving {
 
 /** In the currency of the price table. */
 export interface MonthlyCost {
+  /** What crossing costs now. */
   readonly current: number;
   /** Null where none can be promised. */
   readonly saving: Saving | null;
@@ -36,6 +37,7 @@ export interface MonthlyCost {
 /** Rounding of doubles alone must not look like connections. */
 const NOTHING = 1e-9;
 
+/** What sums of doubles leave over, or lack, is nothing. */
 const atLeastNothing = (share: number): number => (share > NOTHING ? share : 0);
 
 /** Mean of what arrives; each adds up to 1. Undefined where nothing arrives at all. */
@@ -76,6 +78,7 @@ const byZone = ({ index, clientZones }: Facts, endpoints: readonly ReadyEndpoint
   });
 };
 
+/** Of families with their ready endpoints. */
 const worstOf = (families: readonly { readonly traffic: Traffic; readonly count: number }[]): number =>
   Math.max(0, ...families.map(({ traffic, count }) => worstOverload(traffic, count)));
 
@@ -152,7 +155,9 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
     /** What the verdict is about, as `explain` has it: connections through the cluster IP, and who is known to go around it. */
     scope,
     wanted,
+    /** Ready endpoints, of every family, that carry a zone hint. */
     given: { count: sumBy(given, ({ hinted }) => hinted), of: sumBy(given, ({ ready }) => ready) },
+    /** Ready Nodes whose proxy keeps to the hints. */
     used: keptNodes(facts),
     effective: { count: clientZones.length - unserved.length, of: clientZones.length },
     /** Ready ones, of the first family. */
@@ -167,8 +172,10 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
     overloadRoutedByZone: prediction?.overloadRoutedByZone ?? null,
     /** Null also where clients go around its proxies by what objects show, the data plane is not known, or endpoints are published that serve nothing: nothing can be promised of them. */
     saving: prediction === undefined || isUnknown ? null : savingOf(prediction, 1 - (scope.past?.share ?? 0)),
+    /** Clients that go around its proxies, as `explain` names them. */
     bypasses: bypasses as readonly string[],
     cause: first === undefined ? null : fixes ? withFix(first, diagnosis) : first,
+    /** The others, in the order in which to look at them. */
     alsoFound: others.map(({ reason }) => reason),
   };
 };
@@ -204,6 +211,7 @@ const UNROUTED = new Set<CauseReason>(['Headless', 'ExternalName', 'NotProxied',
 export const AUDIT_GROUPS = ['Fails', 'Costs', 'NotSavable', 'NotKnown', 'Kept'] as const;
 export type AuditGroup = (typeof AUDIT_GROUPS)[number];
 
+/** Shares below it are none. */
 const NOTICEABLE = 0.000_5;
 
 export const auditGroup = (

@@ -46,6 +46,7 @@ export const auditSum = (services: readonly ServiceAudit[], nodes: number, clien
     clientsBy,
     /** Services that clients bypass the proxies of, by the client's name; no saving is predicted of them. */
     bypassed: Object.fromEntries(countBy(bypassing, (client) => client)),
+    /** Services without a prediction; they do not count below. */
     unpredicted: services.length - predicted.length,
     endpoints: sumBy(services, ({ endpoints }) => endpoints),
     nodes,
@@ -79,6 +80,7 @@ const groupOf = (services: readonly ServiceAudit[], { group, cause: { reason, re
   remedy,
 });
 
+/** Services of one group whose first cause is the same. */
 export type CauseGroup = ReturnType<typeof groupOf>;
 
 /** What a list is sorted by: least first, what is not known last. */
@@ -124,6 +126,7 @@ export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => 
 const VERDICTS: readonly ServiceAudit['verdict'][] = ['Ineffective', 'Unknown', 'NotWanted', 'Assumed', 'Effective'];
 const byVerdict: Key<ServiceAudit> = ({ verdict }) => VERDICTS.indexOf(verdict);
 
+/** What crosses of all connections or, where prices are known, what that costs. */
 const crossing = most<ServiceAudit>((own) => own.monthlyCost?.current ?? (own.crossZoneShare ?? 0) * own.weight);
 
 const saved = most<ServiceAudit>((own) => own.monthlyCost?.saving?.routing ?? (own.saving?.routing ?? 0) * own.weight);

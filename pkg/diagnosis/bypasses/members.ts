@@ -269,5 +269,6 @@ const byInterceptors = (service: Service, { callers }: MemberIndex): Found[] =>
     return [{ client: 'keda-interceptor', evidence: { object: by, field: 'service', value: keyOfService(service) } }];
   });
 
+/** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */
 export const byAddresses = (service: Service, index: MemberIndex): Found[] =>
   [byTwins, byRegistries, byResolvers, byInterceptors].flatMap((by) => by(service, index));

@@ -330,6 +330,7 @@ export const ofCache = (upstream: Service | undefined, version: KubernetesVersio
   return { setting: `\`kubectl -n kube-system ${set}\`` };
 };
 
+/** By annotations, labels and the selector of the Service. */
 export const byMarks = (service: Service, object: string, steering: string): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
     const { annotations = {}, labels = {} } = service.metadata ?? {};

@@ -1,6 +1,7 @@
 // What is known of who goes around the proxies of Services: a row of the table of clients.
 import type { KubernetesVersion } from '../../routing/types.ts';
 
+/** Clients of one kind that go around a Service's proxies. */
 export interface Client {
   /** What decides about zones instead. Default: it chooses by itself, without zones. */
   readonly decides?: string;

@@ -33,6 +33,7 @@ export type Place = Readonly<{ file: string; line: number }>;
 export interface Finding extends Omit<Said, 'reason' | 'remedy'> {
   readonly reason: string;
   readonly kind: string;
+  /** Empty where the manifest names none. */
   readonly namespace: string;
   readonly name: string;
   readonly remedy: string;
@@ -40,6 +41,7 @@ export interface Finding extends Omit<Said, 'reason' | 'remedy'> {
 }
 
 export interface CheckOptions {
+  /** Default: the newest that is known. */
   readonly version?: KubernetesVersion;
   readonly ciliumVersion?: RouterVersion;
   /** Of an object, by `Kind/namespace/name`. */
@@ -80,6 +82,7 @@ const fieldRules = (service: Service, { ciliumVersion }: CheckOptions, wish: Wis
   return [said('warning', 'CiliumNotOptedIn', message)];
 };
 
+/** Nothing comes of what it asks for, whatever the cluster. */
 const vainRules = (service: Service): Said[] => {
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [said('error', 'ExternalName', 'an ExternalName has no endpoints to route to')];

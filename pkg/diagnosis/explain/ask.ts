@@ -50,6 +50,7 @@ export const settingsFor = (facts: Facts) => {
     auto,
     /** The value that the control plane and all who read the field know; undefined: it has no such field. */
     field,
+    /** Some data plane looks at hints of annotated Services only. */
     annotated: needing.length > 0,
     /**
      * A value beside the field: kube-proxy 1.27 to 1.30 takes any (categorizeEndpoints), and the control plane leaves one of a domain of its
@@ -90,6 +91,7 @@ export const nodeLines = (facts: Facts): readonly string[] => {
   return isOnEveryNode(facts) ? [`every Node has an endpoint: ${line}`] : [];
 };
 
+/** Asks with a setting that every version recognises. */
 export const ask: Fix = (facts) => {
   const steps = useField(facts) ?? annotate(facts);
   return steps && [...steps, ...nodeLines(facts).map((line) => `# ${line}`)];

@@ -1,5 +1,6 @@
 // What is known of a kind of load balancers, and the kinds of which there are several.
 
+/** What a load balancer does with traffic from outside. */
 export interface Kind {
   readonly enters: string;
   readonly remedy: string;

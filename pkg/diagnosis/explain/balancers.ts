@@ -210,6 +210,7 @@ const FAMILIES: readonly Kind[] = [
   { ...eitherWay('Cilium', 'layer 2'), modes: BY_POLICY, pool: OF_CILIUM },
 ];
 
+/** By an annotation of this name. */
 export const namesBalancer = (annotation: string): boolean =>
   [...FAMILIES, PUBLISHED].some(({ shown }) => shown?.test(annotation));
 
@@ -229,6 +230,7 @@ const OVER_CALICO: Kind = {
   leavesOut: '',
 };
 
+/** The pool that MetalLB took the address from. */
 const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
 
 const addressesOf = (service: Facts['service']): readonly string[] =>

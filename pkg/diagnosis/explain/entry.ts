@@ -22,6 +22,7 @@ const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 const CROSS_ZONE = 'service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled';
 const UNREAD = ` EKS Auto Mode does not read its annotation \`${CROSS_ZONE}\`.`;
+/** Where it stands on the Service, and cross-zone load balancing is off. */
 const unreadOf = ({ service }: Facts, { zonal }: Partial<Kind>): string =>
   zonal && service.metadata?.annotations?.[CROSS_ZONE] === 'true' ? UNREAD : '';
 

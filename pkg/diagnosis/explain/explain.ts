@@ -83,6 +83,7 @@ const effectiveReport = (facts: Facts) => {
     failingInPart: clientZones.filter((zone) => !failing.includes(zone) && of(zone).some(isLosing)),
     /** Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes of each zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known. */
     inZoneShare,
+    /** Zones none of whose Nodes is ready. */
     downZones: facts.index.downZones,
     noShare: inZoneShare === null ? whyNoShare(facts) : '',
   };
@@ -252,6 +253,7 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
     /** Only where meters measured it: connections a second past the Service, to the addresses of its endpoints. */
     ...defined({ past }),
+    /** By which Node traffic from outside enters; empty where none does. */
     enters: entry?.enters ?? '',
     /** It is entered by a load balancer or under the policy Local, or called by the API server, and no other client is seen. */
     foreign,
@@ -313,8 +315,10 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     given,
     used: usedReport(facts),
     effective,
+    /** Only where its FlowPolicy was seen. */
     ...defined({ loop: facts.loop }),
     bypasses: facts.bypasses,
+    /** By which constraint its Pods are spread over zones; empty where that could not be seen. */
     spread: spreadText(facts),
     causes: causes.map((each) => withFix(each, diagnosis)),
     // Only who asks for a plan misses its FlowPolicy.

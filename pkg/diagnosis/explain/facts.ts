@@ -52,6 +52,7 @@ const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
   return [...workloads.filter((each) => madeBy(each) === undefined), ...others];
 };
 
+/** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {
   const { namespace } = serviceRefOf(service);
   const near = index.workloads.get(namespace) ?? [];
@@ -84,6 +85,7 @@ export const labelsOf = (service: Service, slices: readonly EndpointSlice[]): Re
   return { ...own, ...(hasSelector(service) ? service.metadata?.labels : {}) };
 };
 
+/** What drains the endpoints, as the beginning of a sentence. */
 export const drainedText = (drained: FamilyFacts['drained']): string =>
   `Cilium drains slice ${listed(drained.map(({ slice }) => nameOf(slice)))} (service.cilium.io/weight: "0")`;
 
@@ -106,6 +108,7 @@ const familyFacts = (service: Service, slices: readonly EndpointSlice[], index: 
     /** ` IPv6` where the Service has more than one, to go before a noun; else empty. */
     label: families.length > 1 ? ` ${family}` : '',
     endpoints: readyEndpoints(serving, family),
+    /** Ready ones of slices of weight 0, which Cilium drains. */
     drained: readyEndpoints(drained, family),
   }));
 };
@@ -139,6 +142,7 @@ export const endpointsOfPort = (slices: readonly EndpointSlice[], of: Pick<Famil
 /** Only published as ready. */
 export const isVain = ({ ready, serving }: FamilyRoute['used'][number]): boolean => ready && !serving;
 
+/** Nothing that is used answers. */
 const isPublishedInVain = ({ used }: Pick<FamilyRoute, 'used'>): boolean => used.every(isVain);
 
 /** The one endpoint of Services of Gateways and Ingresses of Cilium (operator/pkg/model/translation). */
@@ -274,6 +278,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     takenBy,
     ref,
     name: serviceKeyOfRef(ref),
+    /** As stored, of any family. */
     slices,
     version,
     shares,
@@ -299,6 +304,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,
     /** Sidecars that see the endpoint which the data plane picked, for want of a setting. */
     blind: blind.flatMap(({ evidence, possible }) => (possible || !sockets ? [] : [{ evidence, sockets }])),
+    /** What meters saw go past it. */
     past,
     ...owners,
   };

@@ -45,11 +45,13 @@ const scaleTo = (replicas: number, few: readonly Workload[], facts: Facts): Step
   });
 };
 
+/** The steps of all. */
 export const both =
   (...fixes: readonly Fix[]): Fix =>
   (facts) =>
     fixes.flatMap((fix) => fix(facts) ?? []);
 
+/** One for each zone with clients, where there are fewer. */
 const scale: Fix = (facts) => {
   const { workloads, endpoints, clientZones: zones } = facts;
   const few = workloads.filter(({ replicas }) => hasFew(facts) && replicas < zones.length);
@@ -107,6 +109,7 @@ export const whyNotSpread: Fix = (facts) =>
 const askAndSpread: Fix = (facts) =>
   spreadOut(facts)?.length === 0 || elsewhere(facts)[2] !== undefined ? [] : both(spreadOut, ask)(facts);
 
+/** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];
 
 /** A constraint that counts none of its Pods is to count them, wherever a roll-out leaves these. */

@@ -32,6 +32,7 @@ import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { hasUnknown, switchCiliumTopologyOn } from './used.ts';
 import { sourceClusters } from './wanted.ts';
 
+/** Who writes them, and when they did. */
 const SHOW_SLICES = 'kubectl get {slices} -o yaml --show-managed-fields';
 const SHOW_POLICY = 'kubectl describe flowpolicy {name} -n {namespace}';
 /** Any write makes who hints look again. */
@@ -97,6 +98,7 @@ const GATES_OF_ALL = [
   '# where you run the control plane (not on EKS, GKE or AKS): --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true',
 ];
 
+/** Where the gate is set; what is static lies in a file of the Node. */
 const switchGateOn: Fix = ({ routes, index, version }) => {
   const off = routes.filter(({ reason }) => reason === 'HintsGateOff').flatMap(({ nodes }) => nodes);
   const places = off.flatMap((node) => index.routers.of(node).evidence);

@@ -27,6 +27,7 @@ const selectsNamespace = ({ matchLabels = {}, matchExpressions: all = [] }: Labe
 
 const named = ({ configuration, name }: WebhookSummary): string => `webhook ${name} of ${configuration}`;
 
+/** Why a webhook that selects the slices cannot answer; empty where nothing is against it. */
 const whyDead = ({ snapshot, index, options }: Facts, webhook: WebhookSummary): Cause[] => {
   const { service, caNotAfter } = webhook;
   if (service !== undefined) {
@@ -42,6 +43,7 @@ const whyDead = ({ snapshot, index, options }: Facts, webhook: WebhookSummary): 
   return given('WebhookCertificateExpired', `The caBundle of ${named(webhook)} was valid until ${end}.`);
 };
 
+/** Webhooks that serve a slice of the Service with these labels. */
 export const webhooksFor = ({ snapshot, ref }: Pick<Facts, 'snapshot' | 'ref'>, labels: StringMap): WebhookSummary[] =>
   itemsOf(snapshot.webhooks).filter(
     ({ slices, objectSelector, namespaceSelector }) =>
@@ -93,6 +95,7 @@ export const sharesText = ({ shares }: Facts): string =>
     ? ''
     : [...shares.ratios].map(([zone, ratio]) => `${zone} ${Math.round(ratio * 100)} %`).join(', ');
 
+/** Why CPU shares are unknown, as exactly as the Nodes show. */
 const sharesCause = (facts: Facts): Cause[] => {
   const { shares, nodes } = facts;
   if (shares.kind === 'known') return given('InsufficientNodeInformation', 'The CPU of the zones is not known.');
@@ -115,6 +118,7 @@ const WRITTEN_BEFORE = 'Have the slice written anew: its endpoints take the zone
 const LOST_NODE =
   'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes with it.';
 
+/** Providers whose clusters are in one datacenter: DigitalOcean, Linode, Vultr. */
 const WITHOUT_ZONES = /^(?:doks\.digitalocean|lke\.linode|vke\.vultr)\.com\//;
 const ONE_PLACE =
   'Its provider has a cluster in one datacenter, without zones: nothing can cross, and nothing is to set.';
@@ -173,6 +177,7 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   return given(reason, evidence, isOfGardener(facts) ? SEED_REMEDY : undefined);
 };
 
+/** What the control plane itself said last about hints of the Service; empty where it said nothing. */
 export const lastEvent = ({ snapshot, ref }: Facts): string => {
   const own = itemsOf(snapshot.events)
     .filter(({ namespace, service }) => namespace === ref.namespace && service === ref.name)

@@ -258,6 +258,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${direct}${remedy}`)];
 };
 
+/** What a Service needs beside hints, named where it is missing. */
 export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { snapshot, workloads, autoscalers } = facts;
   const scaled = workloads.filter(({ replicas }) => replicas > 0);

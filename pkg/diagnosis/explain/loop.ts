@@ -10,6 +10,7 @@ const said = ({ type, status, reason, message }: LoopReport['conditions'][number
 const shareText = ({ inZonePercent }: LoopReport, verb: string): string =>
   inZonePercent === undefined ? '' : ` ${inZonePercent} % of the demand ${verb} in its zone.`;
 
+/** Reasons that other causes explain better. */
 const TOLD_ELSEWHERE = new Set(['NoEndpoints', 'ObserveOnly']);
 
 /** Why there is no plan by load; one reason for all conditions is a refusal, which is reported once. */

@@ -5,6 +5,7 @@ import { MISSES_LATE_ZONE, REASONS, type Reason } from '../../upstream/index.ts'
 const USE_FIELD =
   'Or replace the annotation by `spec.trafficDistribution` (Kubernetes 1.31 and newer), which does not look at';
 
+/** `1.34 to 1.36`. */
 export const LATE_ZONE_VERSIONS = MISSES_LATE_ZONE.map((minor) => `1.${minor}`).join(' to ');
 
 export const DIAGNOSIS_REASONS = {
@@ -91,6 +92,7 @@ const OWN: Partial<Readonly<Record<RuleName, string>>> = { ...DIAGNOSIS_REASONS,
 
 export const remedyOf = (reason: RuleName): string => OWN[reason] ?? REASONS[reason as Reason].remedy;
 
+/** Stable code of a cause: one of the models', or one that only a diagnosis sees. */
 export type CauseReason = Reason | keyof typeof DIAGNOSIS_REASONS;
 
 /** Where on the way from wish to effect a cause sits. */
@@ -99,6 +101,7 @@ export type Stage = 'wanted' | 'given' | 'used' | 'effective' | 'prerequisite';
 export interface Cause {
   readonly reason: CauseReason;
   readonly stage: Stage;
+  /** What was found, with names and figures. */
   readonly evidence: string;
   readonly remedy: string;
   /** The commands for this Service and version; lines that begin with # are for who owns it. Only where there are any. */
@@ -127,6 +130,7 @@ export const listed = (names: readonly string[]): string => {
 /** `1 Node`, `2 Nodes`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
+/** Each code once, where it comes first. */
 export const firstOfEach = (causes: readonly Cause[]): Cause[] => {
   const seen = new Set<CauseReason>();
   return causes.filter(({ reason }) => !seen.has(reason) && seen.add(reason));

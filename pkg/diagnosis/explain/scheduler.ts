@@ -217,6 +217,7 @@ export const rollingText = (workload: Workload): string =>
     ? ''
     : ` A roll-out of ${workloadTitle(workload)} is under way (${workload.updatedReplicas} of ${workload.replicas} updated): look again when it is done; with \`maxUnavailable: 0\` no Pod goes before another is ready.`;
 
+/** Pods by zone. */
 export type Zones = ReadonlyMap<string, number>;
 
 /** Beyond so many ways nothing is certain. */

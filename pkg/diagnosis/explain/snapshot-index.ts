@@ -67,6 +67,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     zones,
     downZones: allZones.filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
     zoneOf: new Map(readyNodes.map((node) => [nameOf(node), zoneOfNode(node)])),
+    /** CPU that Pods may request, in millicores; undefined where the Node does not say. */
     cpuOf: new Map(readyNodes.map((node) => [nameOf(node), milliCpuOf(node)])),
     nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
     noZones: noZonesOf(readyNodes),

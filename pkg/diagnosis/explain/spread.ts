@@ -309,6 +309,7 @@ export const spreadCauses = (facts: Facts): Cause[] =>
 export const inOneZone = ({ endpoints: [first, ...others], clientZones }: Facts): boolean =>
   others.length > 0 && clientZones.length > 1 && first?.zone !== '' && others.every(({ zone }) => zone === first?.zone);
 
+/** Zones that the slices of the Service are marked to leave, in name order. */
 export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] => [...markedSlices(slices).keys()];
 
 /** `until 2026-11-22T18:00:00Z (night-drill: a drill)` of each object that names one of the zones. */

@@ -162,6 +162,7 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
     : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...lines.slice(2)];
 };
 
+/** Causes in the proxies: hints that are, or would be, there and are ignored. */
 export const usedCauses = (facts: Facts): Cause[] =>
   PROXY_REASONS.flatMap((reason) => {
     const routes = OF_UNREADY.has(reason) ? facts.routes : facts.idealRoutes;
@@ -194,6 +195,7 @@ export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
           /** `1.34.2`, or the minor by which kube-proxy is judged; of others as their image names it, empty where that is not known. */
           version: router === 'kube-proxy' ? formatVersion(routing.version) : (version ?? ''),
           mode,
+          /** That a connection from here is spread over. */
           endpoints: used.length,
           /** Fraction of them in the node's own zone; null where nothing is routed, or the data plane or their zones are not known. */
           inZone: reason === 'RouterUnknown' || used.every((own) => own.zone === '') ? null : inside / used.length,
@@ -210,6 +212,7 @@ export const strayCauses = (facts: Facts): Cause[] => {
   return own.slice(0, 1).map(({ reason }) => cause('used', reason, evidenceOf(facts, reason, own)));
 };
 
+/** The remaining cause if everything that objects show is right. */
 export const crossingCauses = ({ options, routes, index }: Facts, effective: boolean): Cause[] => {
   const raced = options.crossing === true && effective && routes.length > 0 ? racedNodes(index) : [];
   if (raced.length === 0) return [];

@@ -33,6 +33,7 @@ const asked = (source: HintSource, by: string, strategy?: string) => ({
   source,
   /** Annotation, field or label with its value, also of one that nothing recognises; empty where nothing asks. */
   by,
+  /** Named by a label or the annotation: `same-zone`, `load-aware`, .... */
   ...defined({ strategy }),
 });
 
@@ -141,6 +142,7 @@ const SOURCE_CLUSTER = ['multicluster.kubernetes.io/source-cluster', 'mirror.lin
 const IMPORT_REMEDY =
   'What imports the Service writes its slices: see there whether it copies zones and hints. Endpoints of other clusters are in zones of theirs.';
 
+/** Clusters that slices are copied from, in name order. */
 export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'service'>): string[] => {
   const all = [...slices, service].flatMap(({ metadata }) => SOURCE_CLUSTER.map((key) => metadata?.labels?.[key]));
   return [...new Set(all.filter((cluster) => cluster !== undefined))].sort(byText);
@@ -185,6 +187,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
     const zoneless = `${WRITER_REMEDY}${endpoints.length === 1 ? ONE_REMEDY : ''}`;
     const written = endpoints.every(({ zone }) => zone === '') ? zoneless : undefined;
+    // Custom resources have groups with a dot.
     const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
     const maker = owners.find(({ apiVersion }) => apiVersion.includes('.'));
     const writer = maker ? `the operator of ${maker.kind} ${maker.name}` : 'a person or another program';
@@ -257,6 +260,7 @@ export const edgeRequest = ({ service, name, snapshot, nodes, index }: Facts): C
 /** Keys that people take for those that ask; Istio's is read by Istio. */
 const LIKE_ASKING = /^(?!.*istio).*(?:topology-(?:aware|mode|routing)|traffic-?distribution)/i;
 
+/** What looks like a request, and is none. */
 const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): string => {
   const keys = (['labels', 'annotations'] as const).flatMap((where) =>
     Object.keys(metadata[where] ?? {}).map((key) => `${key} of its ${where}`),
@@ -334,6 +338,7 @@ const refusedRequest = (facts: Facts): Cause => {
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
 };
 
+/** Wishes that are not understood, or that stand in each other's way. */
 export const requestCauses = (facts: Facts): Cause[] => {
   const { service, wish } = facts;
   if (wish.reason === 'AnnotationWins') return [cause('wanted', wish.reason, wish.message)];

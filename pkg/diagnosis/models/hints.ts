@@ -94,6 +94,7 @@ const endpointReport = ({ addresses, zone = '', conditions, hints }: Endpoint) =
   const [forZones, forNodes] = [namesOf(hints?.forZones), namesOf(hints?.forNodes)];
   return {
     address: addresses[0] ?? '',
+    /** Empty where it has none. */
     zone,
     /** As the control plane reads it: only where the slice says so. */
     ready: conditions?.ready === true,
@@ -128,6 +129,7 @@ const reportOf = (service: Service, family: FinalHints) => {
     /** Who decides about hints; not whether there are any. */
     source: family.source,
     zones: hintsByZone(family, endpoints),
+    /** In the order of their addresses. */
     endpoints,
     events: family.events,
   };

@@ -23,6 +23,7 @@ export const keyOfService = (service: Service): string => serviceKeyOfRef(servic
 /** Else nothing but their author writes its slices. */
 export const hasSelector = ({ spec }: Service): boolean => Object.keys(spec?.selector ?? {}).length > 0;
 
+/** All Services, or those of the namespace, in the order of their full names. */
 export const sortedServices = (snapshot: ClusterSnapshot, namespace?: string): readonly Service[] =>
   itemsOf(snapshot.services)
     .filter((service) => namespace === undefined || serviceRefOf(service).namespace === namespace)
@@ -127,6 +128,7 @@ export type Taint = Partial<Record<'key' | 'value' | 'effect', string>>;
 
 export const taintText = ({ key = '', effect = '' }: Taint): string => `${key}:${effect}`;
 
+/** A taint of the Node that keeps the Pods away. */
 const untolerated = ({ spec }: Node, { tolerations = [] }: Workload): Taint | undefined =>
   ((spec?.taints ?? []) as readonly Taint[]).find(
     ({ key = '', value = '', effect = '' }) =>

@@ -17,12 +17,15 @@ import { firstFamilyOf } from './lookup.ts';
 
 interface RoutesInput {
   readonly service: Service;
+  /** The Service's slices, of any family. */
   readonly slices: readonly EndpointSlice[];
   readonly nodes: readonly Node[];
   readonly routing: (node: Node) => NodeRouting;
+  /** Name of one port; default: all. */
   readonly port?: string;
   /** addressType; default: the Service's first family. */
   readonly family?: string;
+  /** As of RouteInput. */
   readonly merge?: MergeEndpoints;
 }
 
@@ -104,9 +107,11 @@ export const routesReport = (routers: Routers, input: Omit<RoutesInput, 'routing
     return routesOf({ ...input, nodes: [own], routing: () => routing }).map(
       ({ node, zone, port, mode, cluster, local, reachable, reason, message }) => ({
         node,
+        /** Empty where the Node has none. */
         zone,
         router,
         certainty,
+        /** Name of the Service's port; empty where it has none. */
         port,
         mode,
         /** `IP:PORT`, in text order; null where the Service needs no such list on the Node. */
@@ -190,6 +195,7 @@ const keepsZone = (service: Service, clients: Clients): boolean => {
 const isRecognised = ({ router, certainty, evidence }: RouterAnswer): boolean =>
   certainty === 'seen' || (router === 'kube-proxy' && certainty === 'assumed' && evidence.length > 0);
 
+/** `Calico eBPF 3.29.1`. */
 export const answerTitle = ({ title, version }: RouterAnswer): string =>
   version === null ? title : `${title} ${version}`;
 

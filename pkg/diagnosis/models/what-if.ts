@@ -28,6 +28,7 @@ interface WhatIf {
   readonly family: string;
   /** Name of the port that is looked at: new endpoints serve it. */
   readonly port: string;
+  /** Wanted ready endpoints by zone. */
   readonly replicas: Readonly<Record<string, number>>;
 }
 

@@ -107,6 +107,7 @@ export const createCollector = () => {
         if (items.length > 0 || !['routers', 'ingresses'].includes(into)) seen.add(into);
       }
     },
+    /** Collections of which at least one object was taken. */
     seen: seen as ReadonlySet<CollectionName>,
     /** `missing`: why a collection is not known, `partly`: why a part of it is not; those not named are complete. */
     snapshot(

@@ -316,6 +316,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       resolver: textIn(object, 'spec.resolver') || textIn(object, 'spec.config.resolver') || undefined,
     }),
     ...defined({
+      /** Who acts on it, where its kind says so. */
       client: clientOfKind(apiVersion, kind),
       /** Its load balancer sends to these alone. */
       nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,

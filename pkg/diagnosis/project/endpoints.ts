@@ -9,6 +9,7 @@ import { type Metadata, listIn, textIn } from './fields.ts';
 /** From 1.21 on slices may have hints, of which Endpoints show none. */
 const WITHOUT_HINTS = /^v1\.(?:\d|1\d|20)\./;
 
+/** A slice for each subset. */
 export const subsetsOf = (object: Fields, named: Metadata): EndpointSlice[] =>
   listIn(object, 'subsets').map((subset) => {
     const at = (key: string, ready: boolean) =>

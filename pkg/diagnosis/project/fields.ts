@@ -126,6 +126,7 @@ export const fieldsIn = readerIn<Fields, Fields>(isFields, {});
 export const textIn = readerIn(isText, '');
 /** As long as a name with registry, tag and digest may be: of a file it may be any text. */
 export const imageIn = (container: unknown): string => textIn(container, 'image').slice(0, 512);
+/** The whole number there; undefined where there is none. */
 export const wholeIn = readerIn((value): value is number => Number.isInteger(value), undefined);
 export const listIn = (object: unknown, path: string): readonly Fields[] => itemsIn(object, path).filter(isFields);
 export const textsIn = (object: unknown, path: string): string[] => itemsIn(object, path).filter(isText);

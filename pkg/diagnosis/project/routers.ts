@@ -64,6 +64,7 @@ export const eventOf = (object: Fields, metadata: Metadata) => {
     service: name,
     ...pickTexts(object, 'type', 'reason'),
     message: textIn(object, 'message') || textIn(object, 'note'),
+    /** RFC 3339; empty if not known. */
     lastSeen: times.find((time) => time !== '') ?? '',
   };
 };

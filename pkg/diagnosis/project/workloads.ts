@@ -17,6 +17,7 @@ const requestOf = (object: Fields): number | undefined => {
   return known.reduce((sum, request) => sum + milliFromNano(request), 0);
 };
 
+/** Sidecars by the name of their container. */
 const SIDECARS: Readonly<Record<string, 'istio' | 'istio-grpc' | 'linkerd' | 'kuma' | 'consul' | 'sidecar'>> = {
   'istio-proxy': 'istio',
   'linkerd-proxy': 'linkerd',
@@ -70,11 +71,13 @@ export const makerOf = (object: Fields): string | undefined => {
 /** Scheduler's messages are shorter; others might be made to be slow to read. */
 const MOST_SAID = 4_096;
 
+/** What the scheduler has against each Node. */
 const unplacedOf = (object: Fields): string | undefined => {
   const own = listIn(object, 'status.conditions').find(({ reason }) => reason === 'Unschedulable');
   return /available: (.+?)\.(?:\s|$)/.exec(textIn(own, 'message').slice(0, MOST_SAID))?.[1];
 };
 
+/** A Pod as far as it shows where clients and endpoints run. */
 export type PodSummary = Readonly<ReturnType<typeof podOf>>;
 
 export const podOf = (object: Fields, metadata: Metadata) => {
@@ -95,6 +98,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
   };
 };
 
+/** Flags that are not set are left out. */
 const ifTrue = (flag: boolean): boolean | undefined => flag || undefined;
 
 export type SpreadConstraint = Readonly<ReturnType<typeof constraintOf>>;
@@ -192,6 +196,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
     zoneAntiAffinity: JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity')).includes(LABEL_ZONE),
     ...defined({
       ...namesIn(podSpec),
+      /** Alternatives by which Nodes are selected. */
       nodeTerms: terms.length === 0 ? undefined : terms,
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
@@ -209,6 +214,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
   };
 };
 
+/** A HorizontalPodAutoscaler, VerticalPodAutoscaler or KEDA ScaledObject. */
 export type Autoscaler = Readonly<ReturnType<typeof autoscalerOf>>;
 
 export const autoscalerOf = (object: Fields, { namespace = '', name }: Metadata) => {
@@ -222,6 +228,7 @@ export const autoscalerOf = (object: Fields, { namespace = '', name }: Metadata)
     targetName: textIn(target, 'name'),
     // None where it does not change their number.
     ...defined({ maxReplicas: wholeIn(object, 'spec.maxReplicas') ?? wholeIn(object, 'spec.maxReplicaCount') }),
+    /** It only recommends. */
     off: updateMode === 'Off' || updateMode === 'Initial',
   };
 };
@@ -238,6 +245,7 @@ const OWN_STATE = /^(?:events|leases|configmaps)$/;
 /** A ClusterRole or Role that allows to watch endpoints, or a Role for Pods and Services. */
 export type ClusterRole = Readonly<NonNullable<ReturnType<typeof clusterRoleOf>>>;
 
+/** Undefined where it does not. */
 export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata) => {
   const has = (rule: Fields, path: string, ...any: readonly string[]): boolean =>
     textsIn(rule, path).some((value) => value === '*' || any.includes(value));

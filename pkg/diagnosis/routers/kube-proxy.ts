@@ -13,6 +13,7 @@ import type { Behaviour, Certainty, Evidence, NodeRouting, RouterName, RouterObj
 
 const TAG = /^v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?(?:$|[-+_.~])/;
 
+/** Undefined where the image has no tag, or one that names no version. */
 export const imageVersion = (image: string): RouterVersion | undefined => {
   const tag = /:([^:/]+)$/.exec(image.replace(/@.*/s, ''))?.[1] ?? '';
   const [, major, minor, patch] = TAG.exec(tag) ?? [];
@@ -40,6 +41,7 @@ export const flagValue = (args: readonly string[], key: string): string | undefi
   return at === -1 ? undefined : value;
 };
 
+/** Where settings are looked for. */
 export interface Scope {
   readonly node: Node;
   readonly agents: readonly RouterObject[];
@@ -104,10 +106,13 @@ interface AnswerContext {
 
 interface Draft {
   readonly router: RouterName;
+  /** For people: `Calico eBPF`. */
   readonly title: string;
   readonly evidence: readonly Evidence[];
   readonly behaviour: Behaviour;
+  /** As its image says. */
   readonly version?: RouterVersion | undefined;
+  /** Why it is not more than assumed. */
   readonly doubts?: readonly string[];
   /** What else is to be known: version skew, who routes the host network. */
   readonly notes?: readonly string[];

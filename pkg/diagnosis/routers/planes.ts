@@ -291,4 +291,5 @@ export const isAgent = ({ names, labels = [], containers = [] }: DataPlane['agen
   labels.some(([key, value]) => object.labels[key] === value) ||
   object.containers.some(({ name }) => containers.includes(name));
 
+/** An agent of kube-proxy or of a data plane of the table. */
 export const isAnyAgent = (object: AgentObject): boolean => AGENTS.some((agent) => isAgent(agent, object));

@@ -23,6 +23,7 @@ interface RoutersInput {
 
 const ownerKey = (namespace: string, name: string): string => `${namespace}/${name}`;
 
+/** What answers for all Nodes are made of. */
 const contextOf = ({ objects, nodes, stated = {}, fallback }: RoutersInput) => {
   const pods = objects.filter(({ kind, nodeName }) => kind === 'Pod' && nodeName !== '');
   return {
@@ -31,6 +32,7 @@ const contextOf = ({ objects, nodes, stated = {}, fallback }: RoutersInput) => {
     daemonSets: objects.filter(({ kind }) => kind === 'DaemonSet'),
     configMaps: objects.filter(({ kind }) => kind === 'ConfigMap'),
     named: new Map(nodes.map((node) => [nameOf(node), node])),
+    /** Names of DaemonSets of which at least one Pod is known. */
     withPods: new Set(pods.flatMap(({ namespace, owner }) => (owner === '' ? [] : [ownerKey(namespace, owner)]))),
     /** A server of k3s or RKE2 that says so for all Nodes. */
     disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
@@ -213,6 +215,7 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
   return kubeProxyAnswer(node, { evidence, doubts: why === '' ? doubts : [...doubts, why], source }, context);
 };
 
+/** Answers for Nodes, each worked out once. */
 export const createRouters = (input: RoutersInput) => {
   // Volumes say nothing of it, and there may be thousands.
   const objects = input.objects.filter(({ kind }) => kind !== 'PersistentVolume');
@@ -248,12 +251,14 @@ const CERTAINTIES: readonly Certainty[] = ['unknown', 'assumed', 'seen'];
 export const leastCertain = (certainties: readonly Certainty[]): Certainty =>
   CERTAINTIES.find((each) => certainties.includes(each)) ?? 'seen';
 
+/** Nodes whose Services are load-balanced alike. */
 const groupOf = (nodes: readonly [Node, ...Node[]], routers: Routers) => {
   const { routing: _, ...answer } = routers.of(nodes[0]);
   return {
     ...answer,
     /** How many; what shows it is of the first. */
     nodes: nodes.length,
+    /** The first of them in name order. */
     examples: nodes.slice(0, EXAMPLES).map(nameOf),
   };
 };
@@ -272,6 +277,7 @@ export const routersReport = (nodes: readonly Node[], routers: Routers) => {
     router: names.size > 1 ? ('mixed' as const) : only,
     certainty: groups.length === 0 ? ('unknown' as const) : leastCertain(groups.map(({ certainty }) => certainty)),
     evidence: groups.flatMap(({ evidence }) => evidence),
+    /** Most Nodes first. */
     routers: groups,
   };
 };

@@ -27,6 +27,7 @@ export interface RouterObject {
   readonly rolling: boolean;
   /** Nodes that run a Pod of the DaemonSet's present template; undefined where some run another, or it is not known. */
   readonly scheduled?: number;
+  /** Of a DaemonSet's Pods. */
   readonly serviceAccount?: string;
   /** Hosts that its variables and arguments name, and the scheme of those that a library of the client resolves. */
   readonly calls?: readonly { readonly by: string; readonly host: string; readonly scheme?: string }[];

@@ -90,8 +90,10 @@ export const demandReport = (weighed: Weighed, clients: readonly Node[], endpoin
     return [
       zone,
       {
+        /** Fraction of all demand. */
         share: total === 0 ? 0 : own / total,
         cores: inCores ? own : null,
+        /** Ready ones with clients. */
         nodes: nodes.get(zone) ?? 0,
         endpoints: endpoints.get(zone) ?? 0,
       },
@@ -101,6 +103,7 @@ export const demandReport = (weighed: Weighed, clients: readonly Node[], endpoin
 };
 
 interface CapacityInput {
+  /** Of the ready endpoints. */
   readonly addresses: ReadonlySet<string>;
   readonly slices: readonly EndpointSlice[];
   readonly pods: readonly PodSummary[];

@@ -57,6 +57,7 @@ const settingsOfMode = (
   return oldProxies ? withOldProxies(settings) : settings;
 };
 
+/** `field=value`, in a fixed order. */
 const settingsText = ({ labels, annotations, trafficDistribution }: RoutingSettings): string[] => [
   ...Object.entries(labels).map(([key, value]) => `metadata.labels[${key}]=${value}`),
   ...Object.entries(annotations).map(([key, value]) => `metadata.annotations[${key}]=${value}`),
@@ -236,6 +237,7 @@ const reportOf = (context: Context) => {
   };
 };
 
+/** The JSON of `kubectl topology simulate`. */
 export type SimulationReport = ReturnType<typeof reportOf>;
 export type ModeReport = SimulationReport['modes'][number];
 

@@ -75,6 +75,7 @@ export interface SimulateOptions extends Stated {
    * and what `proportional` keeps to. Default 0.2, upstream's limit.
    */
   readonly maxOverload?: number;
+  /** What if: ready endpoints by zone. */
   readonly replicas?: Readonly<Record<string, number>>;
   /** Traffic of the Service, requests and responses together; without it there is no money in the report. */
   readonly gigabytesPerDay?: number;
@@ -84,5 +85,6 @@ export interface SimulateOptions extends Stated {
 
 export interface Verdict {
   readonly reason: VerdictReason;
+  /** One sentence. */
   readonly message: string;
 }

@@ -48,6 +48,7 @@ const busiest = (traffic: Traffic, addressOf: (key: string) => string, { cores, 
   return { key: best.key, maxUtilization: known ? best.load : null };
 };
 
+/** Where traffic goes, and by which rules. */
 export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame: Frame) => {
   const { groups, family, port, routing, weights, bill } = frame;
   const routes = groupRoutesOf(groups, { service, slices, routing, port, family });
@@ -94,9 +95,11 @@ export const boundedPercentText = (fraction: number): string => {
   return `${rounded} %`;
 };
 
+/** What the busiest endpoint gets, in terms of the limit. */
 const loadOf = ({ maxUtilization, worstOverload: overload }: Outcome, { of }: Limit): number =>
   of === 'capacity' ? (maxUtilization ?? 0) : 1 + overload;
 
+/** How far above the limit the busiest endpoint is; 0 within it. */
 export const surplusOf = (outcome: Outcome, limit: Limit): number => {
   const above = loadOf(outcome, limit) - limit.most;
   return above > ROUNDING ? above : 0;

@@ -5,6 +5,7 @@ import { EXTENSION_NAME, GROUP } from '../../apis/names.ts';
 import { listIn, textIn } from '../project/fields.ts';
 import { type ClusterSnapshot, type WebhookSummary, itemsOf } from '../snapshot.ts';
 
+/** Selects everything that the chart renders. */
 export const CHART_SELECTOR = `app.kubernetes.io/name=${EXTENSION_NAME}`;
 
 /** What became of a slice that was written as a dry run, so that admission had to act on it. */
@@ -28,16 +29,20 @@ export interface StatusEvidence {
   readonly leases: readonly Lease[];
   /** Configurations of components as their ConfigMaps have them, which nothing has checked. */
   readonly configs: readonly { readonly namespace: string; readonly component: string; readonly config: unknown }[];
+  /** All. */
   readonly namespaces: readonly Namespace[];
+  /** When everything was looked at, milliseconds since the epoch. */
   readonly now: number;
   /** gitVersion of the API server. */
   readonly serverVersion?: string;
   readonly probes: readonly ProbeResult[];
+  /** What could not be seen, and why. */
   readonly unseen: readonly { readonly what: string; readonly why: string }[];
   /** The only namespace in which installations were looked for; undefined: in all. */
   readonly namespace?: string;
 }
 
+/** What labels of the chart say. */
 export const identityOf = ({ metadata: { namespace = 'default', name = '', labels = {} } = {} }: KubernetesObject) => ({
   namespace,
   name,

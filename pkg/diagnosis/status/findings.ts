@@ -35,6 +35,7 @@ const DEAD_MANS_SWITCH_SECONDS = 600;
 /** Days before the end. The webhook renews when ten of thirty are left, so this is no longer a matter of course. */
 export const WARN_DAYS = 7;
 
+/** One finding where `applies`, else none. */
 export const when = (applies: boolean, reason: StatusReason, message: string) =>
   applies ? [{ reason, message, remedy: STATUS_REASONS[reason] }] : [];
 

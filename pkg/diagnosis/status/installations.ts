@@ -121,6 +121,7 @@ const installationStatus = (
   };
 };
 
+/** By namespace and release. */
 export const installationStatuses = (evidence: StatusEvidence, webhooks: readonly WebhookStatus[]) =>
   [
     ...Map.groupBy(evidence.deployments, (deployment) => {

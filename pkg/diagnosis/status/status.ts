@@ -39,6 +39,7 @@ const clusterStatus = ({ snapshot, serverVersion }: StatusEvidence) => {
   return {
     /** gitVersion of the API server, else the newest minor of the Nodes. */
     version: serverVersion ?? minorOf(version),
+    /** How Services are routed by zone on that version. */
     mechanism: version === undefined ? UNKNOWN : mechanismOf(version),
     /** Null where Nodes could not be seen. */
     nodes: nodesOf(snapshot),
@@ -71,6 +72,7 @@ const servicesStatus = ({ snapshot, now }: StatusEvidence) => {
     unknown: sum.verdicts.Unknown,
     ineffective: sum.verdicts.Ineffective,
     notWanted: sum.verdicts.NotWanted,
+    /** First causes, most Services first. */
     causes: causes
       .map(({ reason, services }) => ({ reason, services }))
       .sort((a, b) => b.services - a.services || byText(a.reason, b.reason)),
@@ -123,6 +125,7 @@ export const status = (evidence: StatusEvidence) => {
   return {
     apiVersion: `status.${GROUP}/v1alpha1`,
     kind: 'TopologyStatus',
+    /** RFC 3339: when everything was looked at. */
     time: new Date(evidence.now).toISOString(),
     verdict: installations.length === 0 ? 'NotInstalled' : bad ? 'Degraded' : 'Healthy',
     lookedFor: { labelSelector: CHART_SELECTOR, namespace: namespace ?? null },

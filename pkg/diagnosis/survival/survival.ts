@@ -135,6 +135,7 @@ const judge = (facts: Facts, path: Path, requests: readonly ZoneRequest[], optio
   return {
     path,
     answer,
+    /** Endpoints in the zones, and those of them that leave. */
     there,
     leaving,
     load: {

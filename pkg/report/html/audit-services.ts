@@ -81,6 +81,7 @@ const causeContent = ({ cause, alsoFound }: ServiceAudit): Markup => {
   return markup`<code>${cause?.reason ?? ''}</code><p>${cause?.evidence ?? ''}</p><p class="remedy">${sentence(cause?.remedy ?? '')}</p>${also}`;
 };
 
+/** A column of money; none where nothing has a price. */
 const ifPriced = <Row>(prices: AuditReport['prices'], column: (currency: string) => Column<Row>): Column<Row>[] =>
   prices === undefined ? [] : [column(prices.currency)];
 
@@ -173,6 +174,7 @@ const moneyCards = ({ sum: { monthlyCost }, prices }: AuditReport): Markup[] => 
   ];
 };
 
+/** The few figures to remember. */
 export const cards = (report: AuditReport): Markup => {
   const { sum } = report;
   const { verdicts, services, saving } = sum;
@@ -184,6 +186,7 @@ export const cards = (report: AuditReport): Markup => {
   </ul>`;
 };
 
+/** What was measured: what Services could save, and what they could not. */
 export const measured = (report: AuditReport): Markup => {
   const rows = measuredRows(report);
   if (rows.length === 0) return NOTHING;
@@ -228,6 +231,7 @@ export const shareBar = (parts: ReturnType<typeof partsOf>): Markup => {
   return markup`<svg class="bar" viewBox="0 0 1 1" preserveAspectRatio="none" role="img" aria-label="${label}">${rects}</svg>`;
 };
 
+/** All connections in one bar. */
 export const savings = (report: AuditReport): Markup => {
   if (report.sum.inZoneShare === null) return NOTHING;
   const parts = partsOf(report);
@@ -263,6 +267,7 @@ const causeColumns = ({ prices }: AuditReport): readonly Column<CauseGroup>[] =>
   ['Remedy', 'why', ({ remedy }) => markup`<p class="remedy">${sentence(remedy)}</p>`],
 ];
 
+/** Services by their first cause: what fails, what costs, what routing by zone cannot save. */
 export const causes = (report: AuditReport): Markup => {
   if (report.causes.length === 0) return NOTHING;
   const columns = causeColumns(report);
@@ -315,6 +320,7 @@ const findingItem = ({ reason, certainty, evidence, remedy }: ClusterFinding): M
   </li>`;
 };
 
+/** What may concern every Service, although each by itself looks right. */
 export const findings = ({ findings: found }: AuditReport): Markup =>
   found.length === 0
     ? NOTHING
