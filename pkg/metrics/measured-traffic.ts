@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../apis/meta.ts';
 import { PODS, tokenOf } from '../apis/resources.ts';
 import { listAll } from '../kubernetes/request.ts';
 import type { Client } from '../kubernetes/types.ts';
-import { type MeasuredFlow, addUp, directFlows } from '../traffic/measured.ts';
+import { type Measured, type MeasuredFlow, addUp, directFlows } from '../traffic/measured.ts';
 import { METER_METRICS, type MeterReading, readMeter } from '../traffic/meter-reading.ts';
 import { ZONE_UNKNOWN } from '../traffic/conntrack.ts';
 import { createGate } from './shared-reads.ts';
