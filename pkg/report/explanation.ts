@@ -109,8 +109,10 @@ const aroundTexts = (report: Explanation): string[] => {
   ];
 };
 
-/** Causes that neither a tick nor a missing setting is to hide. */
-const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
+/** Causes that neither a tick nor a missing setting is to hide; the latter not one that is the first. */
+const LIMITS: readonly (readonly [Cause['reason'], string, first?: true])[] = [
+  ['PodsNotSpread', 'its Pods are not spread over zones (PodsNotSpread)', true],
+  ['PodsWaiting', 'Pods of it wait for a Node (PodsWaiting)', true],
   ['SlicesBehind', 'its slices are not up to date (SlicesBehind)'],
   ['NodeIgnored', 'not on their own Node, as asked'],
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
@@ -118,12 +120,12 @@ const LIMITS: readonly (readonly [Cause['reason'], string])[] = [
 ];
 
 /** Clients of API servers keep to one endpoint everywhere: below the tick, not beside it. */
-const limitTexts = ({ causes, name }: Explanation): string[] =>
-  LIMITS.flatMap(([cause, text]) =>
-    causes.some(({ reason }) => reason === cause) && !(cause === 'StickyClients' && name.endsWith('apiserver'))
-      ? [text]
-      : [],
-  );
+const limitTexts = ({ causes, name, verdict }: Explanation): string[] =>
+  LIMITS.flatMap(([cause, text, first]) => {
+    const own = first ? causes.slice(0, Number(verdict === 'NotWanted')) : causes;
+    const isTheirs = cause === 'StickyClients' && name.endsWith('apiserver');
+    return own.some(({ reason }) => reason === cause) && !isTheirs ? [text] : [];
+  });
 
 /** Nothing is known to go around the cluster IP, and what would show it was read. */
 const isAlone = ({ scope: { around, unseen, past, enters } }: Explanation): boolean =>

@@ -223,6 +223,23 @@ const WINDOWS = {
   metadata: { name: 'win', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/os': 'windows' } },
   status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.25.5' } },
 };
+const BARRED = {
+  ...DOWN,
+  metadata: { ...DOWN.metadata, creationTimestamp: '2025-02-02T00:00:00Z' },
+  status: UNTAINTED_SERVER.status,
+};
+const GROUPED = {
+  ...BY_SIZE,
+  spec: { template: { spec: { containers: [{ name: 'a', image: 'k8s.io/autoscaling/cluster-autoscaler:v1.21.2' }] } } },
+};
+const OLDER = {
+  ...WAITING,
+  metadata: { ...WAITING.metadata, creationTimestamp: '2025-02-01T00:00:00Z' },
+  spec: { nodeName: 'node-0', containers: [] },
+};
+const UNSELECTED = {
+  conditions: [{ reason: 'Unschedulable', message: "0/3 nodes are available: 3 didn't match Pod's node selector." }],
+};
 const READY = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 const LONG_NAME = {
   ...WINDOWS,
@@ -822,6 +839,36 @@ const ROWS: readonly Row[] = [
     /may run in b only/,
   ],
   // Nodes, Pods and data planes of other kinds.
+  [
+    'https://github.com/kubernetes/autoscaler/issues/4848',
+    { version: '1.21.5', nodes: ['a', 'b'], endpoints: ['a', 'b'], extra: [WAITING, BARRED, GROUPED] },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted.*; its Pods are not spread over zones \(PodsNotSpread\)$/,
+    /counts c, where .* → Give the Pods a toleration, .* one over several zones gets none .* Have a group for each/,
+    /Honor/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/4006',
+    {
+      endpoints: [],
+      nodeLabels: { 'karpenter.sh/nodepool': 'default' },
+      pods: { nodeSelector: { 'workload-type': 'web' } },
+      extra: [{ ...WAITING, status: UNSELECTED }],
+    },
+    'NotWanted',
+    'NoEndpoints',
+    /no endpoint is ready/,
+    /affinity \(workload-type=web\) matches no ready Node; .* → Give these labels .* Karpenter makes Nodes only with/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/descheduler/issues/146',
+    { nodes: ['a', 'b'], endpoints: ['a', 'a', 'b'], extra: [OLDER, { ...BARRED, spec: {} }] },
+    'NotWanted',
+    'PodsNotSpread',
+    /PodsNotSpread/,
+    /The Nodes of c are younger than its Pods, and nothing moves Pods that run\. .*→ Place the Pods anew/,
+  ],
   [
     'https://github.com/kubernetes/autoscaler/issues/5489',
     {
@@ -2652,7 +2699,7 @@ const ROWS: readonly Row[] = [
   [
     'https://github.com/bitnami/charts/issues/3624',
     {
-      endpoints: ['a', 'b'],
+      endpoints: ['a', 'b', 'c'],
       spec: { ports: [{ name: 'grpc', port: 10_901 }] },
       extra: SIDECARS,
     },

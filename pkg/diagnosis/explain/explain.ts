@@ -6,7 +6,8 @@ import { type Route, isEnabled } from '../../upstream/index.ts';
 import { selects, unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
-import { chosenBy, evacuatedZones, evacuationCauses, inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
+import { chosenBy, evacuatedZones, evacuationCauses, hasFew } from './spread.ts';
+import { inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
 import { elsewhere, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
@@ -18,7 +19,8 @@ import { fixOf } from './fix.ts';
 import { behindCauses, givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
-import { waitingCauses, zoneConstraint } from './scheduler.ts';
+import { zoneConstraint } from './scheduler.ts';
+import { waitingCauses } from './waiting.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, failingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
 import { edgeRequest, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
@@ -126,11 +128,12 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isEdge = !wanted && edgeRequest(facts) !== undefined;
   // No client of a headless Service looks at hints, whether they are there or not.
   const isMoot = isEdge || kind.some(({ reason }) => reason === 'Headless');
-  const waiting = facts.pods.filter(({ nodeName }) => nodeName === '').length;
+  const waiting = waitingCauses(facts);
+  const pending = facts.pods.filter(({ nodeName }) => nodeName === '').length;
   const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));
   // Clients keep the endpoint that they have, whatever is asked for; those of API servers everywhere.
   const sticky = stickyCauses(facts);
-  const isLate = wanted || name.endsWith('apiserver') || waitingCauses(facts).length > 0;
+  const isLate = wanted || name.endsWith('apiserver') || waiting.length > 0;
   const canAsk = isEnabled('TopologyAwareHints', facts.version, facts.options.gates);
   const sure = isLate ? [] : sticky.filter(({ stage }) => stage === 'used' || !canAsk);
   const isKeptByGateway = facts.bypasses.some(({ passes, keeps }) => passes && keeps);
@@ -142,7 +145,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     facts.routes.every(({ reason }) => reason === 'HintsIgnored') &&
     updateOf(facts, nodes, 'HintsIgnored') === undefined;
   const evacuation = evacuationCauses(facts);
-  const [entry, type] = [localEntryCauses(facts), facts.service.spec?.type];
+  const { type, externalTrafficPolicy: policy } = facts.service.spec ?? {};
+  const entry = localEntryCauses(facts);
   const [outside, way] = [outsideCauses(facts, wanted), entryOf(facts)];
   const isFirst = wanted || type !== 'NodePort' || way?.remedy !== NODE_PORT.remedy || isGateway(facts);
   const isShut = !way?.failure && !way?.isStranded && shutOut(facts).length > 0;
@@ -154,6 +158,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const behind = behindCauses(facts);
   const lying = isRouted && behind.length === 0 ? spreadCauses(facts) : [];
   const isChosen = chosenBy(facts) !== '';
+  // A zone that something should have given Pods comes before what nothing asks for.
+  const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
+  const isEmpty = lying.some(({ stage }) => stage === 'effective') && facts.endpoints.every(({ zone }) => zone !== '');
+  const isUnmet = wish.reason === 'NotRequested' && isEmpty && (waiting.length > 0 || (isHard && !hasFew(facts)));
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
   const isVainRequest = request?.reason === 'NotRequested';
   const isPointless = inOnePlace(nodes) || (!wanted && (isSingle || isVainRequest || (isAlone && isChosen)));
@@ -175,11 +183,12 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...stray,
     ...behind,
     // k8ssandra/k8ssandra#380
-    ...(isMoot && facts.pods.length < 2 * waiting ? waitingCauses(facts) : []),
+    ...((isMoot ? facts.pods.length < 2 * pending : !wanted) ? waiting : []),
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
-    ...(isAlone || inOneZone(facts) ? spread : []),
+    ...(isAlone || inOneZone(facts) || (isUnmet && policy !== 'Local') ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
+    ...(isUnmet ? spread : []),
     ...blindCauses(facts),
     // What is to be asked for has no effect without any zone; what holds without zones is what such a cluster asks about.
     ...(isZoneless ? [...outside, ...sticky, ...(way?.policy === 'Local' ? asked : []), ...given] : []),
@@ -191,7 +200,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...given,
     ...(isRouted && !isPointless && !isEdge ? [...usedCauses(facts), ...nodeCauses(facts)] : []),
     ...spread,
-    ...waitingCauses(facts),
+    ...waiting,
     ...loop.filter(({ stage }) => stage === 'prerequisite'),
     // By which Nodes traffic enters decides what endpoints get; where clients are is assumed.
     ...outside,

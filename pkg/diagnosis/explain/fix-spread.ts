@@ -10,8 +10,9 @@ import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, asAdvice, autoscalersOf, patchSpec } from './remedy.ts';
-import { revisesPods, roomByZone, waitingFor, workloadTitle, zoneConstraint } from './scheduler.ts';
+import { revisesPods, roomByZone, workloadTitle, zoneConstraint } from './scheduler.ts';
 import { chosenBy, hasFew, isStore, runsOnFargate } from './spread.ts';
+import { waitingFor } from './waiting.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
 const MATCH_LABEL_KEYS_SINCE = 27;

@@ -11,7 +11,8 @@ import { isOnEveryNode } from './ask.ts';
 import { type Facts, portOfPods } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
-import { waitingFor, workloadTitle, zoneConstraint } from './scheduler.ts';
+import { workloadTitle, zoneConstraint } from './scheduler.ts';
+import { waitingFor } from './waiting.ts';
 import { byZone, idlePods, placing } from './spread.ts';
 
 /** Times an even share: that of three Pods in two zones. Most Services exceed upstream's limit of 1.2 without complaints, and sums are not exact. */

@@ -1,16 +1,17 @@
-// What keeps Pods from Nodes and which wait for one; and where Pods may come to run, by zone: every way that hard rules leave open. What a
+// What spreads Pods over zones; and where Pods may come to run, by zone: every way that hard rules leave open. What a
 // scheduler merely prefers is not relied on: by default it scores zones against a skew of 5 (ScheduleAnyway), beside free capacity and images
 // (kube-scheduler, podtopologyspread/plugin.go).
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { countBy, nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
+import { atLeast } from '../../routing/version.ts';
 import { LABEL_HOSTNAME } from '../project/core.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { barrier } from '../models/lookup.ts';
 import { type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
-import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { listed } from './reasons.ts';
 
 export const workloadTitle = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind} ${name}`;
 
@@ -59,157 +60,19 @@ export const spreadBy = (workload: Workload, { nodes }: Pick<Facts, 'nodes'>): s
   return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
 };
 
-/** What hard constraints count although every Node there keeps the Pods away. */
-const countedInVain = ({ snapshot, makers }: Facts): string[] =>
-  makers.flatMap((workload) => {
-    const open = itemsOf(snapshot.nodes).filter((node) => selectsNode({ nodes: workload.nodeTerms ?? [] }, node));
-    const hard = workload.spread.filter((each) => each.whenUnsatisfiable === 'DoNotSchedule' && !each.honorsTaints);
-    return hard.flatMap(({ topologyKey }) =>
-      [...Map.groupBy(open, ({ metadata }) => metadata?.labels?.[topologyKey] ?? '')]
-        .filter(([domain, own]) => domain !== '' && own.every((node) => barrier(node, workload) !== undefined))
-        .map(([domain, own]) => {
-          const why = own.every(({ spec }) => spec?.unschedulable === true) ? ' (cordoned)' : '';
-          return `${/^\d+$/.test(domain) ? `zone "${domain}"` : domain}${why}`;
-        }),
-    );
-  });
+/** kubernetes/kubernetes#98215, KEP-3243 */
+export const countsOneRollOut = ({ version }: Facts): string =>
+  atLeast(version, 27)
+    ? ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).'
+    : ' Before Kubernetes 1.27, which has `matchLabelKeys` for it, the constraint counts Pods of one roll-out only by a label in its labelSelector that changes with each.';
 
-const claimsText = (names: readonly string[]): string => `claim${names.length === 1 ? '' : 's'} ${listed(names)}`;
-
-/** Volumes of Pods that lie in some zones only, and who picked these too early. Claims of a StatefulSet end with the name of the Pod. */
-const volumesOf = ({ index, makers }: Facts, pods: Facts['pods']) => {
-  const isMade = makers.some(({ volumes }) => volumes === true);
-  const own = pods.flatMap(({ namespace, name: pod, claims }) => {
-    const isOf = (name: string) => claims?.includes(name) ?? (isMade && /-\d+$/.test(pod) && name.endsWith(`-${pod}`));
-    const found = (index.volumes.get(namespace) ?? []).filter(({ name }) => isOf(name));
-    return found.map(({ name, settings: { zones = '', class: of = '' } }) => ({ name, zones: zones.split(','), of }));
-  });
-  const places = Map.groupBy(own, ({ zones }) => zones.join(' or '));
-  const lie = listed([...places].map(([zone, all]) => `${claimsText(all.map(({ name }) => name))} in ${zone}`));
-  const early = listed(own.flatMap(({ of }) => (index.early.has(of) ? of : [])));
-  const how = early && `; StorageClass ${early} has volumeBindingMode Immediate, which picks a zone without the Pod`;
-  return { own, lie, early, how };
-};
-
-/** Where volumes of Pods that run lie; empty: it was not seen. */
-export const heldText = (facts: Facts): string => {
-  const running = facts.pods.filter(({ nodeName }) => nodeName !== '');
-  const { lie, how } = volumesOf(facts, running);
-  return lie && ` Volumes hold Pods there: ${lie}${how}.`;
-};
-
-/** How volumes hold a Pod that waits, and what lets it have them; none: where they lie was not seen. */
-const holding = (facts: Facts, pod: Facts['pods'][number]) => {
-  const { own, lie } = volumesOf(facts, [pod]);
-  const [first, ...more] = own;
-  if (first === undefined) return [];
-  const say = (why: string, help = '') => [{ why: `volumes lie in ${why} (${lie})`, help }];
-  const zones = first.zones.filter((zone) => more.every((each) => each.zones.includes(zone)));
-  if (zones.length === 0) return say('different zones');
-  const where = listed(zones);
-  const maker = facts.makers.find(({ podLabels }) => matchesSelector({ matchLabels: podLabels }, pod.labels));
-  const { allowedZones = zones } = maker ?? {};
-  if (!zones.some((zone) => allowedZones.includes(zone)))
-    return say(`${where}, and the Pod may run in ${listed(allowedZones)} only`);
-  const takes = (node: Node) => maker === undefined || (allows(node, maker) && barrier(node, maker) === undefined);
-  const help = `Have a Node in ${where} that takes the Pod (a node pool, or instance group, for each zone). `;
-  if (!facts.nodes.some((node) => zones.includes(zoneOfNode(node)) && takes(node)))
-    return say(`${where}, where no ready Node takes the Pod`, help);
-  return /spread|anti-affinity/.test(pod.unplaced ?? '')
-    ? say(`${where}, where a constraint lets no more in`, 'Loosen that constraint. ')
-    : say(`${where}, where Nodes that take the Pod may lack room`, `Have room in ${where}. `);
-};
-
-/** The same of all Pods that wait; their StorageClass cannot be changed (kubernetes.io/docs/concepts/storage/storage-classes). */
-const heldBy = (facts: Facts, pods: Facts['pods']) => {
-  const [first, ...more] = pods.flatMap((pod) => holding(facts, pod));
-  if (first === undefined) return undefined;
-  const { own, early, how } = volumesOf(facts, pods);
-  const mode = early && ` (another than ${early}, or that one deleted and made again: its mode cannot be changed)`;
-  const claims = claimsText(own.map(({ name }) => name));
-  const anew = `${first.help ? 'Or, without need of the data, delete' : 'Delete'} ${claims} with the Pod, after a backup of what is needed`;
-  const remedy = `${first.help}${anew}: a StorageClass with \`volumeBindingMode: WaitForFirstConsumer\`${mode} makes new volumes where the Pod is placed.`;
-  return { why: `${[first, ...more.slice(0, 1)].map(({ why }) => why).join('; ')}${how}`, remedy };
-};
-
-/** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
-export const waitingFor = (facts: Facts) => {
-  // A label that the Service selects by may come once the Pod runs (zalando/postgres-operator#764).
-  const isOwn = ({ namespace, labels }: Facts['pods'][number]): boolean =>
-    namespace === facts.ref.namespace &&
-    facts.makers.some((own) => matchesSelector({ matchLabels: own.podLabels }, labels));
-  const late =
-    facts.workloads.length > 0 || facts.makers.length === 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
-  const pending = [...new Set([...facts.pods.filter(({ nodeName }) => nodeName === ''), ...late])];
-  if (pending.length === 0) return { text: '' };
-  const wanted = Math.max(...facts.makers.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
-  const labels = new Set([LABEL_HOSTNAME, ...facts.nodes.flatMap((node) => Object.keys(node.metadata?.labels ?? {}))]);
-  const missing = facts.makers.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));
-  const zones = facts.clientZones.length;
-  const isWide = wanted > Math.max(zones, 1);
-  const vain = countedInVain(facts);
-  const apart = facts.makers.find((own) => own.apart?.includes(LABEL_ZONE) === true && own.replicas > zones);
-  const said = pending.flatMap(({ unplaced = [] }) => unplaced);
-  const rolling = facts.makers.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
-  const held = heldBy(facts, pending);
-  const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
-    // cozystack/cozystack#3358
-    [
-      'spread',
-      missing.length > 0 &&
-        `its DoNotSchedule constraint counts by ${listed(missing.map(({ topologyKey }) => topologyKey))}, a label that no Node has`,
-      'Label the Nodes, or set `whenUnsatisfiable: ScheduleAnyway` in that constraint.',
-    ],
-    // kubernetes/kubernetes#116891
-    [
-      'anti-affinity',
-      rolling && 'its podAntiAffinity counts Pods of the older roll-out too',
-      'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.',
-    ],
-    // gardener/gardener#7826
-    [
-      'spread',
-      isWide && `minDomains of its topologySpreadConstraint asks for ${wanted} zones, and ${zones} have Nodes`,
-      `Have a Node that takes the Pod in each of ${wanted} zones, or ask for fewer.`,
-    ],
-    [
-      'anti-affinity',
-      apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
-      remedyOf('OnePerZone'),
-    ],
-    // kubernetes/kubernetes#106396
-    [
-      'spread',
-      vain.length > 0 && `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away`,
-      `${vain.join().includes('(cordoned)') ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give the Pods a toleration, or a node affinity that leaves it out.`,
-    ],
-    // kubernetes/kubernetes#109364
-    ...facts.makers.map((workload) => {
-      const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
-      const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
-      return ['spread', missing.length + vain.length === 0 && !isWide && hard.length > 1 && text] as const;
-    }),
-    // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146; Orange-OpenSource/nifikop#73
-    [
-      'volume',
-      held?.why ??
-        ((said.some((own) => own.includes('volume node affinity')) || facts.makers.some(({ volumes }) => volumes)) &&
-          'its volume may hold it to a zone without room, to another zone than its next volume, or where a constraint lets none in'),
-      held?.remedy ??
-        'See where its volumes lie (node affinity in `kubectl get pv -o yaml`). Where that is one zone, have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Where they lie in different zones, or without need of the data, delete the claims with the Pod (after a backup of what is needed): a StorageClass with `volumeBindingMode: WaitForFirstConsumer` makes new volumes where the Pod is placed.',
-    ],
-  ];
-  // Where the scheduler says what it has against Nodes, nothing else holds the Pod.
-  const reasons = found.filter(([sign, why]) => why && (said.length === 0 || said.some((own) => own.includes(sign))));
-  const whys = [...reasons.map(([, why]) => why), ...said.slice(0, 1).map((own) => `the scheduler says: ${own}`)];
-  const who = `${pending.length === 1 ? 'Pod' : 'Pods'} ${listed(pending.map(({ name }) => name))} wait${pending.length === 1 ? 's' : ''}`;
-  const text = ` ${who} for a Node${whys.length === 0 ? '' : ': '}${whys.join('; ')}.`;
-  return { text, remedy: reasons.flatMap(([, , remedy = []]) => remedy)[0] };
-};
-
-export const waitingCauses = (facts: Facts): Cause[] => {
-  const { text, remedy } = waitingFor(facts);
-  return text === '' ? [] : [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)];
+/** Pods run where they were placed; empty: some Node of the zones was there before one of them, or that is not known. */
+export const youngText = ({ pods, index }: Facts, zones: readonly string[]): string => {
+  const nodes = zones.flatMap((zone) => index.nodesIn.get(zone) ?? []);
+  const since = pods.map(({ creationTimestamp }) => creationTimestamp).sort();
+  const made = nodes.map(({ metadata }) => metadata?.creationTimestamp ?? '').sort();
+  const isYoung = (made[0] ?? '') > (since.at(-1) ?? '') && since[0] !== '' && since.length > 0;
+  return isYoung ? ` The Nodes of ${listed(zones)} are younger than its Pods, and nothing moves Pods that run.` : '';
 };
 
 export const rollingText = (workload: Workload): string =>
@@ -248,7 +111,7 @@ export const roomByZone = (workload: Workload, facts: Facts, onePerNode = false)
 };
 
 /** Constraints that keep Pods pending rather than be broken, and that count the workload's own Pods. */
-const hardSpread = ({ spread }: Pick<Workload, 'spread'>): readonly SpreadConstraint[] =>
+export const hardSpread = ({ spread }: Pick<Workload, 'spread'>): readonly SpreadConstraint[] =>
   spread.filter(({ whenUnsatisfiable, selectsOwn }) => whenUnsatisfiable === 'DoNotSchedule' && selectsOwn);
 
 /**

@@ -15,8 +15,9 @@ import { karpenterRemedy } from './node-pools.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { SELECTS_NONE, drawnText, heldText, prefersApart, revisesPods, rollingText, spreadBy } from './scheduler.ts';
-import { waitingCauses, waitingFor, workloadTitle, zoneConstraint } from './scheduler.ts';
+import { SELECTS_NONE, countsOneRollOut, drawnText, prefersApart, revisesPods, rollingText } from './scheduler.ts';
+import { spreadBy, workloadTitle, youngText, zoneConstraint } from './scheduler.ts';
+import { heldText, waitingCauses, waitingFor } from './waiting.ts';
 
 /** `eu-1a 2, eu-1b 1`. */
 export const byZone = (counts: ReadonlyMap<string, number>): string =>
@@ -105,8 +106,6 @@ export const PINNED_REMEDY =
 export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
   zones.some((zone) => allowedZones?.includes(zone) === false);
 
-const BY_REVISION =
-  ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).';
 const EVENED_OUT =
   ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.';
 /** kubernetes-sigs/descheduler#915, #1148 */
@@ -170,7 +169,8 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     return say(apart, `${held ?? remedyOf('PodsNotSpread')}${evened}`);
   const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
-  const revises = byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : BY_REVISION;
+  const revises =
+    byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : countsOneRollOut(facts);
   const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
   const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
@@ -210,7 +210,11 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   const first = found.find(({ isFirst }) => isFirst);
   const { remedy } = waitingFor(facts);
   if (first !== undefined)
-    return remedy && first.remedy === VOLUMES_REMEDY ? remedy : [remedy ?? '', first.remedy].join(' ').trim();
+    return remedy && [VOLUMES_REMEDY, BARRED_REMEDY].includes(first.remedy ?? '')
+      ? remedy
+      : [remedy ?? '', first.remedy].join(' ').trim();
+  // Where it may not run no label makes it run.
+  if (found[0]?.remedy === PINNED_REMEDY && remedy === undefined) return PINNED_REMEDY;
   if (chosenBy(facts) !== '') return `${remedy ?? ''} ${ROLE_REMEDY} ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();
   const [waiting] = waitingCauses(facts);
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;
@@ -272,7 +276,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const isBroken = (own: Workload) => isPlain && skew > (zoneConstraint(own)?.maxSkew ?? skew);
   if (empty.length === 0 && (makers.length > 1 || !makers.some(isBroken))) return [];
   const found = makers.map((workload) => placing(facts, workload, empty));
-  const why = found.map((each) => ` ${each.why}`).join('') || unseenMaker(facts);
+  const why = `${found.map((each) => ` ${each.why}`).join('') || unseenMaker(facts)}${youngText(facts, empty)}`;
   const rolling = makers.map(rollingText).join('');
   const isTogether = counts.size === 1 && only.zone !== '';
   const isOnOne = only.nodeName !== '' && endpoints.every(({ nodeName }) => nodeName === only.nodeName);

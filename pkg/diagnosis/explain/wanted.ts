@@ -19,7 +19,8 @@ import { KUBE_ROUTER_LOCAL, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes
 import type { Facts, FamilyFacts } from './facts.ts';
 import { lastEvent, workingCounts } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { waitingCauses, waitingFor, workloadTitle } from './scheduler.ts';
+import { workloadTitle } from './scheduler.ts';
+import { waitingCauses, waitingFor } from './waiting.ts';
 import { idlePods } from './spread.ts';
 
 const annotationKey = ({ service }: Facts): string =>

@@ -40,8 +40,10 @@ export const nodeOf = (object: Fields, metadata: Metadata): Node => {
   const isOff = unschedulable || taints.length > 0;
   const { 'failure-domain.beta.kubernetes.io/zone': old } = metadata.labels ?? {};
   const zone = WITH_OLD_ZONE.test(status.nodeInfo?.kubeletVersion ?? '') && old;
+  const creationTimestamp = textIn(object, 'metadata.creationTimestamp') || undefined;
+  const labels = zone ? { [LABEL_ZONE]: zone, ...metadata.labels } : metadata.labels;
   return {
-    metadata: zone ? { ...metadata, labels: { [LABEL_ZONE]: zone, ...metadata.labels } } : metadata,
+    metadata: { ...metadata, ...defined({ labels, creationTimestamp }) },
     // Only where Pods are kept away, or of a cloud.
     ...((isOff || providerID) && { spec: defined({ providerID, ...(isOff && { unschedulable, taints }) }) }),
     status: { ...facts, ...defined({ conditions }) },

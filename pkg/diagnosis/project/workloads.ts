@@ -89,7 +89,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     name,
     labels,
     /** `nodeName` is empty where it is not scheduled. */
-    ...pickTexts(object, 'spec.nodeName', 'status.phase'),
+    ...pickTexts(object, 'spec.nodeName', 'status.phase', 'metadata.creationTimestamp'),
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
     serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
     ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object), unplaced: unplacedOf(object) }),

@@ -11,6 +11,7 @@ const pod = (name: string, requestMilliCpu?: number, namespace = 'default'): Pod
   serviceAccount: 'default',
   nodeName: '',
   phase: 'Running',
+  creationTimestamp: '',
   ready: true,
   ...(requestMilliCpu === undefined ? {} : { requestMilliCpu }),
 });

@@ -1,0 +1,193 @@
+// Which Pods wait for a Node, for which, and what keeps them from others.
+import { type Node, zoneOfNode } from '../../apis/core.ts';
+import { LABEL_ZONE } from '../../apis/names.ts';
+import { matchesSelector } from '../../routing/types.ts';
+import { atLeast } from '../../routing/version.ts';
+import { LABEL_HOSTNAME } from '../project/core.ts';
+import { selectsNode } from '../routers/kube-proxy.ts';
+import { barrier } from '../models/lookup.ts';
+import { itemsOf } from '../snapshot.ts';
+import type { Facts } from './facts.ts';
+import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { allows, hardSpread, zoneConstraint } from './scheduler.ts';
+
+/** What hard constraints count although every Node there keeps the Pods away. */
+const countedInVain = ({ snapshot, makers }: Facts): string[] =>
+  makers.flatMap((workload) => {
+    const open = itemsOf(snapshot.nodes).filter((node) => selectsNode({ nodes: workload.nodeTerms ?? [] }, node));
+    const hard = workload.spread.filter((each) => each.whenUnsatisfiable === 'DoNotSchedule' && !each.honorsTaints);
+    return hard.flatMap(({ topologyKey }) =>
+      [...Map.groupBy(open, ({ metadata }) => metadata?.labels?.[topologyKey] ?? '')]
+        .filter(([domain, own]) => domain !== '' && own.every((node) => barrier(node, workload) !== undefined))
+        .map(([domain, own]) => {
+          const why = own.every(({ spec }) => spec?.unschedulable === true) ? ' (cordoned)' : '';
+          return `${/^\d+$/.test(domain) ? `zone "${domain}"` : domain}${why}`;
+        }),
+    );
+  });
+
+const claimsText = (names: readonly string[]): string => `claim${names.length === 1 ? '' : 's'} ${listed(names)}`;
+
+/** Volumes of Pods that lie in some zones only, and who picked these too early. Claims of a StatefulSet end with the name of the Pod. */
+const volumesOf = ({ index, makers }: Facts, pods: Facts['pods']) => {
+  const isMade = makers.some(({ volumes }) => volumes === true);
+  const own = pods.flatMap(({ namespace, name: pod, claims }) => {
+    const isOf = (name: string) => claims?.includes(name) ?? (isMade && /-\d+$/.test(pod) && name.endsWith(`-${pod}`));
+    const found = (index.volumes.get(namespace) ?? []).filter(({ name }) => isOf(name));
+    return found.map(({ name, settings: { zones = '', class: of = '' } }) => ({ name, zones: zones.split(','), of }));
+  });
+  const places = Map.groupBy(own, ({ zones }) => zones.join(' or '));
+  const lie = listed([...places].map(([zone, all]) => `${claimsText(all.map(({ name }) => name))} in ${zone}`));
+  const early = listed(own.flatMap(({ of }) => (index.early.has(of) ? of : [])));
+  const how = early && `; StorageClass ${early} has volumeBindingMode Immediate, which picks a zone without the Pod`;
+  return { own, lie, early, how };
+};
+
+/** Where volumes of Pods that run lie; empty: it was not seen. */
+export const heldText = (facts: Facts): string => {
+  const running = facts.pods.filter(({ nodeName }) => nodeName !== '');
+  const { lie, how } = volumesOf(facts, running);
+  return lie && ` Volumes hold Pods there: ${lie}${how}.`;
+};
+
+/** How volumes hold a Pod that waits, and what lets it have them; none: where they lie was not seen. */
+const holding = (facts: Facts, pod: Facts['pods'][number]) => {
+  const { own, lie } = volumesOf(facts, [pod]);
+  const [first, ...more] = own;
+  if (first === undefined) return [];
+  const say = (why: string, help = '') => [{ why: `volumes lie in ${why} (${lie})`, help }];
+  const zones = first.zones.filter((zone) => more.every((each) => each.zones.includes(zone)));
+  if (zones.length === 0) return say('different zones');
+  const where = listed(zones);
+  const maker = facts.makers.find(({ podLabels }) => matchesSelector({ matchLabels: podLabels }, pod.labels));
+  const { allowedZones = zones } = maker ?? {};
+  if (!zones.some((zone) => allowedZones.includes(zone)))
+    return say(`${where}, and the Pod may run in ${listed(allowedZones)} only`);
+  const takes = (node: Node) => maker === undefined || (allows(node, maker) && barrier(node, maker) === undefined);
+  const help = `Have a Node in ${where} that takes the Pod (a node pool, or instance group, for each zone). `;
+  if (!facts.nodes.some((node) => zones.includes(zoneOfNode(node)) && takes(node)))
+    return say(`${where}, where no ready Node takes the Pod`, help);
+  return /spread|anti-affinity/.test(pod.unplaced ?? '')
+    ? say(`${where}, where a constraint lets no more in`, 'Loosen that constraint. ')
+    : say(`${where}, where Nodes that take the Pod may lack room`, `Have room in ${where}. `);
+};
+
+/** The same of all Pods that wait; their StorageClass cannot be changed (kubernetes.io/docs/concepts/storage/storage-classes). */
+const heldBy = (facts: Facts, pods: Facts['pods']) => {
+  const [first, ...more] = pods.flatMap((pod) => holding(facts, pod));
+  if (first === undefined) return undefined;
+  const { own, early, how } = volumesOf(facts, pods);
+  const mode = early && ` (another than ${early}, or that one deleted and made again: its mode cannot be changed)`;
+  const claims = claimsText(own.map(({ name }) => name));
+  const anew = `${first.help ? 'Or, without need of the data, delete' : 'Delete'} ${claims} with the Pod, after a backup of what is needed`;
+  const remedy = `${first.help}${anew}: a StorageClass with \`volumeBindingMode: WaitForFirstConsumer\`${mode} makes new volumes where the Pod is placed.`;
+  return { why: `${[first, ...more.slice(0, 1)].map(({ why }) => why).join('; ')}${how}`, remedy };
+};
+
+/** Labels that its Pods ask of Nodes, and which have them. */
+const selectedBy = ({ makers, clientZones, nodes }: Facts): string | undefined => {
+  const terms = makers.find(({ nodeTerms }) => nodeTerms !== undefined)?.nodeTerms ?? [];
+  const zones = [...new Set(nodes.filter((node) => selectsNode({ nodes: terms }, node)).map(zoneOfNode))];
+  if (terms.length === 0 || zones.length >= clientZones.length) return undefined;
+  const labels = Object.entries(terms[0]?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const asked = `its nodeSelector or node affinity${labels.length > 0 ? ` (${listed(labels)})` : ''}`;
+  return `${asked} matches ${zones.length === 0 ? 'no ready Node' : `Nodes of ${listed(zones)} only`}`;
+};
+
+const BY_LABELS = 'Give these labels to Nodes of a pool in each zone, or take them out of the Pods.';
+// aws/karpenter-provider-aws#845
+const BY_KARPENTER =
+  ' Karpenter makes Nodes only with labels that a NodePool (before 0.32 a Provisioner) has, in its template or requirements.';
+// kubernetes/autoscaler#1681
+const BY_GROUPS =
+  ' cluster-autoscaler takes Nodes of a group for alike: one over several zones gets none for a Pod that needs a certain zone. Have a group for each zone (`--balance-similar-node-groups`).';
+
+/** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
+export const waitingFor = (facts: Facts) => {
+  // A label that the Service selects by may come once the Pod runs (zalando/postgres-operator#764).
+  const isOwn = ({ namespace, labels }: Facts['pods'][number]): boolean =>
+    namespace === facts.ref.namespace &&
+    facts.makers.some((own) => matchesSelector({ matchLabels: own.podLabels }, labels));
+  const late =
+    facts.workloads.length > 0 || facts.makers.length === 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
+  const pending = [...new Set([...facts.pods.filter(({ nodeName }) => nodeName === ''), ...late])];
+  if (pending.length === 0) return { text: '' };
+  const wanted = Math.max(...facts.makers.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
+  const labels = new Set([LABEL_HOSTNAME, ...facts.nodes.flatMap((node) => Object.keys(node.metadata?.labels ?? {}))]);
+  const missing = facts.makers.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));
+  const zones = facts.clientZones.length;
+  const isWide = wanted > Math.max(zones, 1);
+  const vain = countedInVain(facts);
+  const apart = facts.makers.find((own) => own.apart?.includes(LABEL_ZONE) === true && own.replicas > zones);
+  const said = pending.flatMap(({ unplaced = [] }) => unplaced);
+  const rolling = facts.makers.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
+  const held = heldBy(facts, pending);
+  const images = itemsOf(facts.snapshot.workloads).flatMap((own) => own.images);
+  const byGroups = images.join().includes('/cluster-autoscaler') ? BY_GROUPS : '';
+  const isKarpenters = [...labels].some((key) => key.startsWith('karpenter.sh/'));
+  const isCordoned = vain.join().includes('(cordoned)');
+  const way = atLeast(facts.version, 26)
+    ? `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give`
+    : isCordoned
+      ? 'Uncordon it, give'
+      : 'Give';
+  const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
+    // cozystack/cozystack#3358
+    [
+      'spread',
+      missing.length > 0 &&
+        `its DoNotSchedule constraint counts by ${listed(missing.map(({ topologyKey }) => topologyKey))}, a label that no Node has`,
+      'Label the Nodes, or set `whenUnsatisfiable: ScheduleAnyway` in that constraint.',
+    ],
+    // kubernetes/kubernetes#116891
+    [
+      'anti-affinity',
+      rolling && 'its podAntiAffinity counts Pods of the older roll-out too',
+      'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.',
+    ],
+    // gardener/gardener#7826
+    [
+      'spread',
+      isWide && `minDomains of its topologySpreadConstraint asks for ${wanted} zones, and ${zones} have Nodes`,
+      `Have a Node that takes the Pod in each of ${wanted} zones, or ask for fewer.${byGroups}`,
+    ],
+    [
+      'anti-affinity',
+      apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
+      remedyOf('OnePerZone'),
+    ],
+    // kubernetes/kubernetes#106396
+    [
+      'spread',
+      vain.length > 0 && `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away`,
+      `${way} the Pods a toleration, or a node affinity that leaves it out.${byGroups}`,
+    ],
+    // kubernetes/kubernetes#109364
+    ...facts.makers.map((workload) => {
+      const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
+      const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
+      return ['spread', missing.length + vain.length === 0 && !isWide && hard.length > 1 && text] as const;
+    }),
+    // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146; Orange-OpenSource/nifikop#73
+    [
+      'volume',
+      held?.why ??
+        ((said.some((own) => own.includes('volume node affinity')) || facts.makers.some(({ volumes }) => volumes)) &&
+          'its volume may hold it to a zone without room, to another zone than its next volume, or where a constraint lets none in'),
+      held?.remedy ??
+        'See where its volumes lie (node affinity in `kubectl get pv -o yaml`). Where that is one zone, have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Where they lie in different zones, or without need of the data, delete the claims with the Pod (after a backup of what is needed): a StorageClass with `volumeBindingMode: WaitForFirstConsumer` makes new volumes where the Pod is placed.',
+    ],
+    ['selector', said.length > 0 && selectedBy(facts), `${BY_LABELS}${isKarpenters ? BY_KARPENTER : ''}`],
+  ];
+  // Where the scheduler says what it has against Nodes, nothing else holds the Pod.
+  const reasons = found.filter(([sign, why]) => why && (said.length === 0 || said.some((own) => own.includes(sign))));
+  const whys = [...reasons.map(([, why]) => why), ...said.slice(0, 1).map((own) => `the scheduler says: ${own}`)];
+  const who = `${pending.length === 1 ? 'Pod' : 'Pods'} ${listed(pending.map(({ name }) => name))} wait${pending.length === 1 ? 's' : ''}`;
+  const text = ` ${who} for a Node${whys.length === 0 ? '' : ': '}${whys.join('; ')}.`;
+  return { text, remedy: reasons.flatMap(([, , remedy = []]) => remedy)[0] };
+};
+
+export const waitingCauses = (facts: Facts): Cause[] => {
+  const { text, remedy } = waitingFor(facts);
+  return text === '' ? [] : [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)];
+};
