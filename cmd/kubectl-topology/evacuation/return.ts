@@ -10,16 +10,18 @@ import { withClient, withProgress } from '../session.ts';
 import type { RETURN_FLAGS } from './flags.ts';
 import { deleteEvacuation, followReturn, listEvacuations, unlessLeft } from './follow.ts';
 
+const saysReturned = (zone: string, { out }: Io): ExitCode => {
+  out.write(`${zone} has returned: no slice shows an evacuation of it.\n`);
+  return 0;
+};
+
 const wait = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
   const returned = await withProgress(io, (show) =>
     followReturn(client, zone, (count) => show(`returning: ${countText(count, 'slice')} left`), io.signal),
   ).catch(unlessLeft(io));
-  if (returned === undefined) {
-    io.err.write('still returning: the evacuation has ended, and the slices are being restored\n');
-    return 1;
-  }
-  io.out.write(`${zone} has returned: no slice shows an evacuation of it.\n`);
-  return 0;
+  if (returned !== undefined) return saysReturned(zone, io);
+  io.err.write('still returning: the evacuation has ended, and the slices are being restored\n');
+  return 1;
 };
 
 const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> => {
@@ -27,10 +29,7 @@ const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> =
     const onDone = (done: number, all: number) => show(`returning directly: ${done} of ${countText(all, 'slice')}`);
     return returnSlices({ client, zone, fieldManager: 'kubectl-topology', onDone }, io.signal);
   });
-  if (left === 0) {
-    io.out.write(`${zone} has returned: no slice shows an evacuation of it.\n`);
-    return 0;
-  }
+  if (left === 0) return saysReturned(zone, io);
   const why =
     errors.length === 0
       ? 'another process writes them again: stop the settings-reconciler, and try again'

@@ -67,41 +67,32 @@ const watchersText = ({ bypasses: { watchers } }: SnapshotIndex): string => {
   const others = titlesOf(watchers.others);
   const near = titlesOf([...watchers.near.values()].flat().filter(({ may: { within } }) => within !== ''));
   return [
-    ...(suspects.length === 0 ? [] : [`${listed(suspects)} ${may} and receives traffic of others.`]),
-    ...(others.length === 0 ? [] : [`${counted(others.length, 'other workload')} ${may}: ${listed(others)}.`]),
-    ...(near.length === 0
-      ? []
-      : [`${counted(near.length, 'workload')} may watch those of a namespace: ${listed(near)}.`]),
-  ].join(' ');
+    suspects.length > 0 && `${listed(suspects)} ${may} and receives traffic of others.`,
+    others.length > 0 && `${counted(others.length, 'other workload')} ${may}: ${listed(others)}.`,
+    near.length > 0 && `${counted(near.length, 'workload')} may watch those of a namespace: ${listed(near)}.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
 };
 
-const when = (isThere: boolean, finding: ClusterFinding): ClusterFinding[] => (isThere ? [finding] : []);
+type Known = readonly [ClusterFinding['reason'], ClusterFinding['certainty'], evidence: string, remedy: string];
+
+const when = (isThere: boolean, ...[reason, certainty, evidence, remedy]: Known): ClusterFinding[] =>
+  isThere ? [{ reason, certainty, evidence, remedy }] : [];
 
 const clusterFindings = (index: SnapshotIndex) => {
   const zoneless = index.readyNodes.filter((node) => zoneOfNode(node) === '');
   const raced = racedNodes(index);
   const watching = watchersText(index);
+  const without = `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}; and no Service gets proportional hints.`;
+  const label = zoneless.length === index.readyNodes.length ? NO_ZONES : remedyOf('ClientNodeWithoutZone');
+  const late = `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`;
   return [
     // Slices may be hinted in full: clients on a Node without zone spread over all endpoints all the same.
-    ...when(zoneless.length > 0, {
-      reason: 'ClientNodeWithoutZone',
-      certainty: 'seen',
-      evidence: `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}; and no Service gets proportional hints.`,
-      remedy: zoneless.length === index.readyNodes.length ? NO_ZONES : remedyOf('ClientNodeWithoutZone'),
-    }),
+    ...when(zoneless.length > 0, 'ClientNodeWithoutZone', 'seen', without, label),
     // Nothing in the API shows it: the proxy read its Node before the label was set.
-    ...when(raced.length > 0, {
-      reason: 'ProxyMissedItsZone',
-      certainty: 'possible',
-      evidence: `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`,
-      remedy: remedyOf('ProxyMissedItsZone'),
-    }),
-    ...when(watching !== '', {
-      reason: 'EndpointWatchers',
-      certainty: 'possible',
-      evidence: watching,
-      remedy: AUDIT_REASONS.EndpointWatchers,
-    }),
+    ...when(raced.length > 0, 'ProxyMissedItsZone', 'possible', late, remedyOf('ProxyMissedItsZone')),
+    ...when(watching !== '', 'EndpointWatchers', 'possible', watching, AUDIT_REASONS.EndpointWatchers),
   ];
 };
 
