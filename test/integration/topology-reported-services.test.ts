@@ -207,6 +207,7 @@ const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
 });
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+const OF_NLB = { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' } };
 const UNTAINTED_SERVER = {
   apiVersion: 'v1',
   kind: 'Node',
@@ -1212,6 +1213,67 @@ const ROWS: readonly Row[] = [
     'ZoneFailsHealthCheck',
     /^✗ traffic from outside .*hostnameOverride node-0\.vpc\.internal is no Node's name.*each Node drops what enters/,
     /Start kube-proxy with `--hostname-override=\$\(NODE_NAME\)`/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/71596',
+    { version: '1.12.1', spec: LOCAL_ENTRY, extra: [proxyConfig('mode: ipvs\n')] },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /sends what comes to its external address to Pods of all Nodes, and answers from other Nodes are lost/,
+    /Update kube-proxy to 1\.14 or newer/,
+    /LoadBalancerTraffic/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/121909',
+    {
+      version: '1.27.5',
+      spec: { ...LOCAL_ENTRY, externalIPs: ['10.3.49.16'] },
+      extra: [proxyConfig('mode: ipvs\n')],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /refuses what comes to its externalIPs/,
+    /Update kube-proxy to 1\.28\.6, 1\.29\.1, 1\.30 or newer/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/11043',
+    { version: '1.15.11', service: OF_NLB, spec: LOCAL_ENTRY, plane: cilium('1.7.2') },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /Nodes without a Pod may pass the check of a load balancer/,
+    /Update Cilium to 1\.7\.5/,
+  ],
+  [
+    'https://github.com/Azure/AKS/issues/1295',
+    {
+      version: '1.14.8',
+      service: { annotations: { 'service.beta.kubernetes.io/azure-load-balancer-internal': 'true' } },
+      spec: { ...LOCAL_ENTRY, ports: [{ name: 'auth', port: 1812, protocol: 'UDP' }] },
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /the load balancer has no health probe for UDP/,
+    /Update Kubernetes to 1\.14\.10/,
+  ],
+  [
+    'https://github.com/rancher/rancher/issues/22416',
+    { version: '1.14.5', spec: LOCAL_ENTRY, plane: [], nodeLabels: { 'kubernetes.io/hostname': 'demo1' } },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /takes its hostname .* for the name of its Node, which it is not, unless/,
+    /Start kube-proxy with the name of the Node in `--hostname-override`/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1813',
+    {
+      endpoints: ['a', 'b', 'c'],
+      service: { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb-ip' } },
+      spec: LOCAL_ENTRY,
+    },
+    'NotWanted',
+    'NotRequested',
+    /aws-ip-targets/,
+    /externalTrafficPolicy does not count for an NLB that sends to Pods/,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/5592',

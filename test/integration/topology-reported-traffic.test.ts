@@ -48,6 +48,7 @@ const SKIPPER = { template: { spec: { containers: [{ name: 'skipper', image: 'sk
 const UNASKED = { trafficDistribution: undefined };
 const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
+const SHARED = { 'metallb.universe.tf/allow-shared-ip': 'share' };
 const advertisement = (kind: string, spec: object) =>
   beside('metallb.io/v1beta1', kind, { ipAddressPools: ['edge'], ...spec }, { namespace: 'metallb-system' });
 const OVER_BGP = advertisement('BGPAdvertisement', {});
@@ -725,6 +726,18 @@ const ROWS: readonly Row[] = [
     'ZoneFailsHealthCheck',
     /the one Node that announces its address \(MetalLB in layer 2 mode\); no Node that may take it has one of its Pods/,
     /only node-0 may take its traffic from outside.*its endpoints are on node-1 and node-2.*or set `externalTrafficPolicy: Cluster`/,
+  ],
+  [
+    'https://github.com/metallb/metallb/issues/1499',
+    {
+      annotations: SHARED,
+      spec: LOCAL,
+      extra: [beside('v1', 'Service', LOCAL, { name: 'front', annotations: SHARED })],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /the Service has no address: MetalLB shares that of Service front/,
+    /for an address of its own, or set `externalTrafficPolicy: Cluster`/,
   ],
   [
     'https://github.com/metallb/metallb/issues/148',

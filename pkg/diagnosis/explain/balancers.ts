@@ -111,7 +111,7 @@ const FAMILIES: readonly Kind[] = [
     announced: 'all',
     leavesOut: '',
     reach:
-      'As the policy intends: ServiceLB gives the Service addresses of Nodes with its Pods alone (other Nodes may still answer: k3s#11077). Run a Pod in every zone in which traffic is to enter.',
+      'As the policy intends: ServiceLB gives the Service addresses of Nodes with its Pods alone (other Nodes may still answer: k3s#11077, unless the label `svccontroller.k3s.cattle.io/enablelb: "true"` stands on the Nodes that are to, and `svccontroller.k3s.cattle.io/lbpool` alike on them and the Service). Run a Pod in every zone in which traffic is to enter.',
     passesIn: /^v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s/,
   },
   {
@@ -125,11 +125,11 @@ const FAMILIES: readonly Kind[] = [
   {
     // All of a Service have it off where nothing says otherwise: kubernetes/cloud-provider-aws aws.go, AWS Load Balancer Controller
     shown:
-      /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\/|^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws/,
+      /^service\.beta\.kubernetes\.io\/aws-load-balancer-|^service\.k8s\.aws\/|^eks\.amazonaws\.com\/|^k8s\.io\/cloud-provider-aws|^aws:/,
     sets: '/metadata/annotations',
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
     // kubernetes/cloud-provider-aws#206, #569; docs.aws.amazon.com/elasticloadbalancing "Availability Zone DNS affinity"
-    remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). A zone that was added later gets nothing until the Service changes (an annotation will do).`,
+    remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless (of an NLB) they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Of an NLB target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). A zone that was added later gets nothing until the Service changes (an annotation will do).`,
     reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
     zonal: `Run as many Pods in each zone, or a Deployment with an autoscaler for each where their load differs, or switch cross-zone load balancing on (${ON}).`,

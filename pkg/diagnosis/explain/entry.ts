@@ -10,10 +10,11 @@ import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, OF_ENVOY, OF_WEAVE, PASSES, SHUTS_OUT } from './balancer.ts';
+import { type Kind, SHUTS_OUT } from './balancer.ts';
 import { MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf, mastersOf } from './balancers.ts';
 import { type Facts, PLACEHOLDER } from './facts.ts';
-import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { faultOf } from './local.ts';
+import { type Cause, cause, counted, listed } from './reasons.ts';
 import { inOnePlace } from './given.ts';
 import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
 
@@ -35,31 +36,6 @@ const nodesByAnnotation = ({ metadata }: Service) =>
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
 
-/** Under the policy Local, why what enters is not taken on its Node; whether its load balancer asks for health. */
-const failureOf = ({ endpoints, index }: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
-  if (takers.some(({ status }) => by.passesIn?.test(status?.nodeInfo?.kubeletVersion ?? ''))) return PASSES;
-  const own = takers.map((node) => index.routers.of(node));
-  const selfOn = (node: Node) => index.routers.of(node).routing.self;
-  const isHost = (node: Node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node));
-  const host = takers.find(isHost);
-  const self = host && selfOn(host);
-  // kubernetes/kubernetes#61486
-  if (self && !takers.some((node) => isHost(selfOn(node)?.node ?? node))) {
-    const why = `kube-proxy on Node ${nameOf(host)} takes itself for ${self.why} and finds no Pod on its Node: each Node drops what enters, and fails the health check of a load balancer`;
-    return { why, remedy: remedyOf('ProxyOfAnotherNode') };
-  }
-  const weave = index.bypasses.containers.find(({ image }) => /\/weave-kube:v?(?:1|2\.[0-6])\./.test(image));
-  if (weave && weave.env['NO_MASQ_LOCAL'] !== '1') return OF_WEAVE;
-  const isDeaf = own.some(({ router, version }) => router === 'kube-router' && /^(?:[01]|2\.0)\./.test(version ?? ''));
-  const isEnvoy = endpoints[0]?.address === PLACEHOLDER;
-  if (isEnvoy && by.silentIn !== undefined) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: none announces it` };
-  // cilium/cilium#33547 (open); cloudnativelabs/kube-router#455, #1612
-  if (isEnvoy && asks) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: each fails the health check of a load balancer` };
-  if (!asks || !isDeaf) return undefined;
-  const why = 'before 2.1.0 kube-router answers no healthCheckNodePort: each Node fails the check of a load balancer';
-  return { why, remedy: 'Update kube-router to 2.1.0 or newer, or set `externalTrafficPolicy: Cluster`.' };
-};
-
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts) => {
   const { service, nodes, endpoints, index, snapshot } = facts;
@@ -68,12 +44,8 @@ export const entryOf = (facts: Facts) => {
   const ports = type === 'NodePort' ? nodePortEntries(service, index.bypasses) : [];
   const isBgp = announcers.length > 0 && announcers.every(({ kind }) => kind === 'BGPAdvertisement');
   // Of each kind that has a say some selector has to match: MetalLB has to have a peer there.
-  const deciders = [
-    announcers,
-    ports,
-    nodesByAnnotation(service),
-    isBgp ? itemsOf(snapshot.routers).filter(({ kind }) => kind === 'BGPPeer') : [],
-  ].filter((own) => own.length > 0);
+  const peers = itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer');
+  const deciders = [announcers, ports, nodesByAnnotation(service), peers].filter((own) => own.length > 0);
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
   const at = ({ blind, daemonSet, ...kind }: Kind) => {
     // Where its Pods are not seen, their selectors say it.
@@ -108,7 +80,7 @@ export const entryOf = (facts: Facts) => {
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     if (isClosed) local = '; no Node may take it, so it fails';
     const asks = !kind.announced && !blind;
-    const failure = kind.unannounced ?? (isLocal ? failureOf(facts, takers, asks, kind) : undefined);
+    const failure = kind.unannounced ?? (isLocal ? faultOf(facts, takers, asks, kind) : undefined);
     if (failure) local = `; ${failure.why}`;
     const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
@@ -278,7 +250,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     const kept = away.length > 0 ? ` (no Node of ${listed(away)} may take it, by labels and what selects them)` : '';
     return say(`${outside} enters ${entry.enters}${kept}, and from there ${on}`, `${narrow}${entry.remedy}${later}`);
   }
-  if (entry.remedy === NODE_PORT.remedy) return [];
+  if (entry.remedy === NODE_PORT.remedy || entry.failure) return [];
   const uneven = unevenEntry(facts, entry);
   const hint = note && entry.zonal === uneven[0]?.remedy && { fix: [note.line] };
   if (uneven.length > 0 || (clientZones.length < 2 && entry.announced !== 'one'))
