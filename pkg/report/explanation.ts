@@ -53,6 +53,7 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
 const shareText = ({ effective, used, given, scope }: Explanation, through = ''): string => {
   const { inZoneShare, noShare, failing, failingInPart, downZones } = effective;
   const down = downZones.length === 0 ? '' : `; no Node of ${downZones.join(', ')} is ready`;
+  if (effective.effective && effective.clientZones.length === 0) return 'connections stay on their Node';
   if (inZoneShare === null) return `no share can be predicted (${noShare})${down}`;
   const arrive = failing.length + failingInPart.length > 0 || used.some(({ endpoints }) => endpoints === 0);
   // What has no zone counts as crossing, and may not.
@@ -270,10 +271,10 @@ const usedText = ({ used, loop }: Explanation, screen: Screen): string => {
 
 const effectiveText = (report: Explanation, screen: Screen): string => {
   const { effective, loop } = report;
-  const { clientZones, unserved } = effective;
+  const { clientZones, unserved, effective: good } = effective;
   const { mark } = screen;
   const line = (text: string): string => screen.under('EFFECTIVE', INDENT, `${INDENT}${text}\n`);
-  if (clientZones.length === 0) return line(`${mark(false)} no client zone is known`);
+  if (clientZones.length === 0) return line(`${mark(good)} ${good ? 'on every Node' : 'no client zone is known'}`);
   const served = clientZones.length - unserved.length;
   const zoneless = effective.effective || unserved.length > 0 || !report.used.some(({ zone }) => zone === '');
   const left = unserved.length > 0 ? `; not ${unserved.join(', ')}` : zoneless ? '' : ', but Nodes without zone do not';

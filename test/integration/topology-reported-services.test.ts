@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
-import { type Reported, cilium, daemonSet, kubeProxy, reportedCluster } from '../fixtures/reported-cluster.ts';
+import { type Reported, cilium, daemonSet, ingress, kubeProxy, reportedCluster } from '../fixtures/reported-cluster.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
@@ -1549,6 +1549,16 @@ const ROWS: readonly Row[] = [
     /^! through its cluster IP 100 %/,
     /gets Pods of that Node alone, or fails: before kube-proxy 1\.24 internalTrafficPolicy Local .*→ Update kube-proxy to 1\.24/,
   ],
+  // Its author: with Flannel, and from the host network, it works.
+  [
+    'https://github.com/cilium/cilium/issues/44060#with-flannel',
+    { version: '1.35.1', nodes: ['', ''], spec: { trafficDistribution: 'PreferSameNode' }, endpoints: [':@:0', ':@:1'] },
+    'Effective',
+    '',
+    /^✓ effective: connections stay on their Node/,
+    /EFFECTIVE ✓ on every Node/,
+    /HintsNotWritten|EndpointWithoutZone/,
+  ],
   [
     'https://github.com/cilium/cilium/issues/44060',
     {
@@ -1575,6 +1585,30 @@ const ROWS: readonly Row[] = [
     /Cilium adds the endpoints of other clusters.*service\.cilium\.io\/affinity=local/,
   ],
   [
+    'https://github.com/cilium/cilium/issues/29200#no-endpoint',
+    { annotations: { 'io.cilium/global-service': 'true' }, endpoints: [], plane: cilium('1.14.4') },
+    'NotWanted',
+    'NoEndpoints',
+    /no endpoint is ready/,
+    /near and far alike.*For that: nothing without an endpoint here/,
+    /affinity=local/,
+  ],
+  [
+    'https://github.com/cilium/cilium/pull/23298',
+    {
+      annotations: {
+        'service.cilium.io/affinity': 'remote',
+        'kubectl.kubernetes.io/last-applied-configuration': '{"annotations":{"service.cilium.io/affinity":"remote"}}',
+      },
+      plane: cilium('1.14.6'),
+      endpoints: ['a', 'b'],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*; 33 %/,
+    /Cilium reads its affinity only beside `service\.cilium\.io\/global: "true"`/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/46623',
     {
       version: '1.33.5',
@@ -1586,6 +1620,34 @@ const ROWS: readonly Row[] = [
     'NoEndpoints',
     /^✗ not wanted: .*no endpoint is ready/,
     /NoEndpoints .*leaves out the endpoints of other clusters .*`kubectl annotate service web -n shop service\.cilium\.io\/affinity-`/,
+  ],
+  // What goes another way for all clients stands before what hints lack, and leaves no command for these.
+  [
+    'https://github.com/linkerd/linkerd2/pull/10925',
+    {
+      version: '1.25.9',
+      annotations: HINTS,
+      endpoints: ['a', 'a', 'b', 'c'],
+      extra: [
+        {
+          ...MESHED,
+          spec: { ...MESHED.spec, containers: [{ name: 'linkerd-proxy', image: 'linkerd/proxy:stable-2.13.2' }] },
+        },
+      ],
+    },
+    'Ineffective',
+    'OverloadThreshold',
+    /^✗ all clients seen go through linkerd/,
+    /before 2\.13\.4 it keeps to the zone after hints are gone.* → For linkerd: an update; until then a restart/,
+    /kubectl scale|Change the number/,
+  ],
+  [
+    'https://github.com/voyagermesh/voyager/issues/1288',
+    { version: '1.21.5', annotations: HINTS, endpoints: ['a', 'b'], extra: [ingress('voyager')] },
+    'NotWanted',
+    'HintsControllerGateOff',
+    /^✗ /,
+    /HintsControllerGateOff voyager \(Ingress shop\/web\) goes around .*→ For connections through the cluster IP: /,
   ],
   [
     'https://github.com/coredns/coredns/issues/3628',

@@ -217,26 +217,6 @@ export const CLIENTS = clients({
   },
   members: { decides: 'its clients learn addresses of members and connect to those', source: "the clients' protocols" },
   ...OTHERS,
-  'cilium-clustermesh': {
-    decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
-    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
-    adds: true,
-    source: 'cilium/cilium#29200, #31609',
-    unless: ['service.cilium.io/affinity', /./],
-  },
-  'cilium-clustermesh/unknown': {
-    decides:
-      'Cilium from 1.18 on takes an affinity other than local and remote, `none` too, for one of its own: it leaves out the endpoints of other clusters (seen in 1.18.10; mended in June 2026)',
-    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-` is none everywhere',
-    source: 'cilium/cilium#46623, #46635',
-  },
-  'cilium-clustermesh/remote': {
-    decides: 'Cilium sends to other clusters while an endpoint there is ready, and only then to those of these objects',
-    setting: '`kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
-    adds: true,
-    source: 'cilium/cilium pkg/clustermesh/selectbackends.go; #31609',
-    unless: ['service.cilium.io/global', /^(?!true$)/i],
-  },
   'istio-waypoint': {
     decides: 'requests go to Pods of a waypoint first{controller}; its Envoy then chooses, not by hints',
     ...byEnvoy(26),

@@ -1,5 +1,6 @@
 // Which objects, classes and annotations say who sends to a Service past its proxies, as tables.
 import type { LabelSelector } from '../../apis/admission.ts';
+import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import type { Client } from './types.ts';
@@ -136,6 +137,9 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
   ['service.cilium.io/global', /^true$/i, 'cilium-clustermesh'],
   ['service.cilium.io/affinity', /^remote$/i, 'cilium-clustermesh/remote'],
   ['service.cilium.io/affinity', /^(?!(?:local|remote)$)./i, 'cilium-clustermesh/unknown'],
+  // Older names, which it reads too: cilium/cilium#23298.
+  ['io.cilium/global-service', /^true$/i, 'cilium-clustermesh'],
+  ['io.cilium/service-affinity', /^remote$/i, 'cilium-clustermesh/remote'],
   ['service.cilium.io/lb-l7', /^enabled$/, 'cilium-envoy'],
   ['mirror.linkerd.io/mirrored-service', /^true$/, 'linkerd-mirror'],
   ['istio.io/use-waypoint', /^(?!none$)./, 'istio-waypoint'],
@@ -155,6 +159,14 @@ export const withLabels = (text: string): LabelSelector[] =>
 /** Of instance targets of AWS: kubernetes-sigs/aws-load-balancer-controller#3648 */
 export const ofInstances = (zonal: string): string =>
   `Set target type ip (of an Ingress \`alb.ingress.kubernetes.io/target-type: ip\`, of a route \`targetType: ip\` in a TargetGroupConfiguration): then it sends to Pods at once, without the second hop from Node to Pod. ${zonal} With instance targets that selects Nodes alone, and the hop from Node to Pod may cross all the same. Under \`externalTrafficPolicy: Local\` there is none, and Nodes without its Pods fail its health check.`;
+
+/** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
+export const isCrossZone = ({ metadata, spec }: Service): boolean =>
+  Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>
+    /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.](?:load-balancing-)?enabled=true/is.test(
+      `${spec?.loadBalancerClass} ${key}=${value}`,
+    ),
+  );
 
 const ALL_NODES = 'run a Pod on each of these, or set `externalTrafficPolicy: Cluster`';
 /** Who sends to node ports of Nodes without a Pod too: F5Networks/k8s-bigip-ctlr#291, #3935, #3403, traefik/traefik#12023 (all open). */

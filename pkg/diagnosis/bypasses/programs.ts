@@ -129,8 +129,41 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
 ];
 
-/** Who chooses Pods of functions and models, and of what Istio has beside Services. */
+/** Cilium reads affinity of global Services alone (cilium/cilium#23298). */
+const NOT_GLOBAL = /^(?![^]*\bglobal(?:-service)?=true)/i;
+
+/** Who chooses among clusters, Pods of functions and models, and of what Istio has beside Services. */
 export const OTHERS = {
+  'cilium-clustermesh': {
+    decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
+    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
+    adds: true,
+    source: 'cilium/cilium#29200, #31609',
+    unless: /cilium\S*affinity=./,
+  },
+  'cilium-clustermesh/none': {
+    decides: 'Cilium sends to the endpoints of other clusters, near and far alike, which are not among these objects',
+    setting:
+      'nothing without an endpoint here: affinity knows this cluster and the others as one; to choose among those, a global Service of a name of its own in each',
+    adds: true,
+    source: 'cilium/cilium#29200',
+    unless: /cilium\S*affinity=./,
+  },
+  'cilium-clustermesh/unknown': {
+    decides:
+      'Cilium from 1.18 on takes an affinity other than local and remote, `none` too, for one of its own: it leaves out the endpoints of other clusters (seen in 1.18.10; mended in June 2026)',
+    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-` is none everywhere',
+    source: 'cilium/cilium#46623, #46635',
+    unless: NOT_GLOBAL,
+  },
+  'cilium-clustermesh/remote': {
+    decides:
+      'Cilium sends to other clusters while an endpoint of the Service is ready there (it has to be global and shared there too), else to those of these objects',
+    setting: '`kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
+    adds: true,
+    source: 'cilium/cilium pkg/clustermesh/selectbackends.go; #31609',
+    unless: NOT_GLOBAL,
+  },
   'istio-entry': {
     decides: 'for its hosts proxies of Istio choose among the Pods, not by hints or settings of the Service',
     setting: 'a DestinationRule for its host with `outlierDetection`',

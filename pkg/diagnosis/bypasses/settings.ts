@@ -12,7 +12,7 @@ import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hin
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
-import { SERVICE_MARKS } from './kinds.ts';
+import { SERVICE_MARKS, isCrossZone } from './kinds.ts';
 import { type Found, wishTextOf } from './members.ts';
 import type { Client } from './types.ts';
 import { selects } from './watchers.ts';
@@ -90,6 +90,10 @@ const AFTER_FIELD: typeof BY_RULE = {
 export const OF_GARDENER =
   'for layer-7 load balancing over all API servers (IstioTLSTermination) an update of Gardener, which then leaves the field off for them, or topologyAwareRouting off in the Seed or Garden; a patch is reverted';
 
+/** gardener/gardener docs/operations/kube_apiserver_loadbalancing.md */
+const OR_EVEN =
+  'nothing for zones; even load excludes them with one API server in each: layer-7 load balancing (IstioTLSTermination) has it; a patch is reverted';
+
 const FORGETS = [
   '; before 2.13.4 it keeps to the zone after hints are gone',
   'an update; until then a restart of linkerd-destination once hints are gone',
@@ -166,6 +170,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
   const since = asked === 'PreferClose' ? field : names;
   const { rule, locality: stated = '' } = ruleOf(row, service, seen);
+  const { app, role } = service.metadata?.labels ?? {};
+  const isApiServer = `${app}/${role}` === 'kubernetes/apiserver';
   const locality = vainOf(seen, stated, rule);
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
@@ -180,8 +186,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   }
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   if (counts && wished !== undefined && BY_RULE[locality] === undefined) {
-    const { app, role } = service.metadata?.labels ?? {};
-    const even = locality === 'unset' && `${app}/${role}` === 'kubernetes/apiserver' ? OF_GARDENER : '';
+    const even = locality === 'unset' && isApiServer ? OF_GARDENER : '';
     // envoyproxy/gateway#9537
     const isByZone = wished === 'PreferSameNode' && byRule === 'BackendTrafficPolicy';
     const how = isByZone ? 'keeps to the zone, not to the Node,' : 'counts';
@@ -191,7 +196,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (by !== undefined) {
     const { owner } = rule?.settings ?? {};
     const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
-    const [ruled, set, how] = by;
+    const [ruled, usual, how] = by;
+    const set = isApiServer && how?.keeps ? OR_EVEN : usual;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
     return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, ...how });
   }
@@ -295,14 +301,6 @@ export const affinityOf = (service: Service): string[] => {
   return isInternalOnly(service) && service.spec?.trafficDistribution === 'PreferClose' ? [maker ?? 'affinity'] : [];
 };
 
-/** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
-export const isCrossZone = ({ metadata, spec }: Service): boolean =>
-  Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>
-    /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.](?:load-balancing-)?enabled=true/is.test(
-      `${spec?.loadBalancerClass} ${key}=${value}`,
-    ),
-  );
-
 /** Ports, or `from-to`, among which all of the Service are, or a range with its address: its connections do not pass the sidecar. */
 export const leaves = ({ spec }: Service, left: readonly string[] = []): boolean => {
   const isIn = (range: string) => keyOfAddress(spec?.clusterIP ?? '').startsWith(keyOfRange(range.trim()) ?? '-');
@@ -331,15 +329,16 @@ export const ofCache = (upstream: Service | undefined, version: KubernetesVersio
 };
 
 /** By annotations, labels and the selector of the Service. */
-export const byMarks = (service: Service, object: string, steering: string): Found[] =>
+export const byMarks = (service: Service, object: string, steering: string, count: number): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
     const { annotations = {}, labels = {} } = service.metadata ?? {};
     const places = Object.entries({ annotations, labels, selector: service.spec?.selector ?? {} });
     const [place, { [key]: value = '' }] = places.find(([, own]) => own[key] !== undefined) ?? ['', {}];
-    const client = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
+    const zonal = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
+    const client = zonal === 'cilium-clustermesh' && count === 0 ? 'cilium-clustermesh/none' : zonal;
     const { unless }: Client = CLIENTS[client];
     const isDirect = client === 'openfaas' && steering.includes('direct_functions');
-    const isOff = unless?.[1].test(annotations[unless[0]] ?? '') ?? isDirect;
+    const isOff = unless?.test(Object.entries(annotations).map((each) => each.join('=')).join('\n')) ?? isDirect;
     if (!pattern.test(value) || isOff) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
     return [{ client, evidence: { object, field, value }, own: ifKept(client, annotations) }];

@@ -22,8 +22,8 @@ export interface Client {
   readonly fails?: true;
   /** It follows the same hints as the Service's proxies. */
   readonly byHints?: boolean;
-  /** An annotation of the Service with values for which something else holds. */
-  readonly unless?: readonly [key: string, value: RegExp];
+  /** Annotations of the Service, each a line `key=value`, for which something else holds. */
+  readonly unless?: RegExp;
   /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
   readonly kept?: RegExp;
   /** It keeps to its zone already. */

@@ -101,6 +101,10 @@ export const ask: Fix = (facts) => {
 export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =>
   ['NotRequested', 'HintsControllerGateOff', 'HintsGateOff'].includes(reason) && !atLeast(version, 21);
 
+/** Of hints alone, at which what goes around the proxies does not look. */
+export const OF_HINTS =
+  /^(?:NotRequested|(?:Annotation|TrafficDistribution)\w*Not\w+|AnnotationKeyNotRead|Hints\w*GateOff|HintsIgnored|InsufficientNode\w+|TooFewEndpoints|OverloadThreshold|Cilium\w+|ProxyNeedsAnnotation)$/;
+
 /** Its `etcdcomponents` webhook denies all other users the update. */
 const DRUID_NOTE =
   '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';

@@ -2,7 +2,8 @@
 import type { Node } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
-import { affinityOf, isCrossZone } from '../bypasses/settings.ts';
+import { isCrossZone } from '../bypasses/kinds.ts';
+import { affinityOf } from '../bypasses/settings.ts';
 import { listIn, textIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { EXTERNAL, POOLS, RANGES } from '../project/routers.ts';

@@ -8,11 +8,11 @@ import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, hasFew } from './spread.ts';
 import { inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
-import { elsewhere, isTooOld } from './ask.ts';
+import { OF_HINTS, elsewhere, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
-import { factsOf, isAnsweredOnNodes, isFailing, isVain, meanInZoneShare, placedIn, unpredictable } from './facts.ts';
+import { factsOf, isAnsweredOnNodes, isFailing, isVain, meanInZoneShare, placedIn, staysOnNodes, unpredictable } from './facts.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
@@ -76,7 +76,7 @@ const effectiveReport = (facts: Facts) => {
   const inZoneShare = meanInZoneShare(facts);
   const unknown = routes.some(({ reason }) => reason === 'RouterUnknown');
   return {
-    effective: clientZones.length > 0 && unserved.length === 0 && !zoneless && !unknown,
+    effective: staysOnNodes(facts) || (clientZones.length > 0 && unserved.length === 0 && !zoneless && !unknown),
     clientZones,
     /** Client zones whose traffic is not kept inside, by any family or port, or that are no zones. */
     unserved,
@@ -221,11 +221,15 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const unsaid = new Set([isWaitSaid && 'PodsWaiting', unasked, isGateSaid && 'HintsGateOff', ...lent]);
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
-  const once = said.filter((each) => !again.includes(each));
-  const isMesh = elsewhere(facts)[2] !== undefined;
-  return once.map((each) =>
-    each === first && !isMesh && !isEdge ? { ...each, remedy: `${elsewhere(facts)[1]}${TOO_OLD}` } : each,
-  );
+  const [says, sets, only] = elsewhere(facts);
+  // What goes another way for all clients makes one cause of hints, said with the first.
+  const [hint, ...vain] = said.filter(({ reason }) => OF_HINTS.test(reason));
+  const once = said.filter((each) => !again.includes(each) && !(only && vain.includes(each)));
+  return once.map((each) => {
+    if (each === first && only === undefined && !isEdge) return { ...each, remedy: `${sets}${TOO_OLD}` };
+    if (each !== hint || each.reason === 'NotRequested') return each;
+    return { ...each, evidence: `${says}${each.evidence}`, remedy: only ?? `${sets}${each.remedy}` };
+  });
 };
 
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
@@ -306,6 +310,7 @@ export type Diagnosis = ReturnType<typeof diagnose>;
 /** The cause with the lines that help: a change is tried, and the Service judged again. */
 export const withFix = (each: Cause, before: Diagnosis): Cause => {
   const { facts } = before;
+  if (OF_HINTS.test(each.reason) && elsewhere(facts)[2] !== undefined) return each;
   const judge: Judge = (service, index) => diagnose(facts.snapshot, service, facts.options, index);
   const fix = fixOf(each.reason, facts, (changes) => tryChanges(each.reason, facts, changes, before, judge));
   return fix.length === 0 ? each : { ...each, fix };

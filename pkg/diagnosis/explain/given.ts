@@ -128,13 +128,15 @@ export const inOnePlace = (nodes: readonly Node[]): boolean => {
   return nodes.every((node) => zoneOfNode(node) === '' && isOne(node));
 };
 
-const zonelessCause = ({ snapshot }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
+const zonelessCause = ({ snapshot, wish }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const zoneless = endpoints.filter(({ zone }) => zone === '');
   if (zoneless.length === 0) return [];
   const where = zoneless.map(({ address, nodeName }) => (nodeName === '' ? address : `${address} on Node ${nodeName}`));
   const evidence = `Ready endpoint ${listed(where)} has no zone`;
   const all = itemsOf(snapshot.nodes);
   if (all.length > 0 && all.every((node) => zoneOfNode(node) === '')) {
+    // Hints for Nodes need none.
+    if (wish.mode === 'same-node') return [];
     const none = `No Node of the cluster has the label ${LABEL_ZONE}, and ${counted(zoneless.length, 'ready endpoint')} no zone.`;
     return given('EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : NO_ZONES);
   }
@@ -225,6 +227,8 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
   const unused = facts.routes.find((route) => route.family === family && route.reason === 'NodeNotHinted');
   if (unused !== undefined)
     return given('NodeNotHinted', `The ${all} are hinted for Nodes only: ${unused.node}, for which none is, uses all.`);
+  const isForNodes = facts.slices.some((slice) => slice.endpoints?.some(({ hints: own }) => own?.forNodes?.length));
+  if (isForNodes && endpoints.every(({ zone }) => zone === '')) return [];
   const none = `None of the ${all} carries a zone hint, although`;
   return source === 'topology-mode'
     ? given('HintsLost', `${none} the Nodes as they are allow it.${lastEvent(facts)}`, ofRelease(facts.version))

@@ -151,8 +151,9 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
       ...CILIUM_TOPOLOGY_ON.slice(0, 2).map((line) => line.replace('{version}', version)),
     ];
   if (owned !== undefined) return [owned];
-  // A release that reads nothing has to go first.
-  if (ciliumRule(imageVersion(`cilium:${version}`)).optIn === undefined) return [BY_GUIDE];
+  // A release that reads nothing, or no hints for Nodes, has to go first.
+  const { optIn } = ciliumRule(imageVersion(`cilium:${version}`));
+  if (optIn === undefined || (facts.wish.mode === 'same-node' && !isOptedIn(facts.service, optIn))) return [BY_GUIDE];
   if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
   const lines = CILIUM_TOPOLOGY_ON.map((line) =>
     line.replaceAll('kube-system', agent?.namespace ?? 'kube-system').replace('{version}', version),

@@ -110,7 +110,7 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const none = own.length === 0 ? `no${label} EndpointSlice` : `no endpoint in its${label} EndpointSlices`;
   const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
   const joined = facts.bypasses.find(({ client }) => client === 'cilium-clustermesh');
-  const others = joined && `Other clusters may have endpoints: ${joined.decides}. ${joined.setting}.`;
+  const others = joined && `Other clusters may have endpoints: ${joined.decides}. For that: ${joined.setting}.`;
   const waiting = waitingCauses(facts).map((each) => each.remedy)[0];
   const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (waiting ?? unwritten));
   if (all.length === 0)
@@ -287,6 +287,11 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads, bypasses }: F
       ' Its externalTrafficPolicy Local is for traffic from outside: Pods and Nodes that connect to it, also to a node port, may get any endpoint. What they send to the cluster IP stays on their Node with `internalTrafficPolicy: Local` (1.22 and newer; it fails where the Node has no endpoint).',
     ],
     [KEYS.test(`${JSON.stringify(spec)}${applied}`), GONE_KEYS],
+    // cilium/cilium#23298
+    [
+      /cilium[^"]*affinity"/.test(applied) && !/cilium[^"]*\bglobal\b/.test(applied),
+      ' Cilium reads its affinity only beside `service.cilium.io/global: "true"`: other clusters get nothing.',
+    ],
   ];
   return signs.flatMap(([is, text]) => (is ? [text] : [])).join('');
 };
