@@ -1273,7 +1273,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NotRequested',
     /aws-ip-targets/,
-    /externalTrafficPolicy does not count for an NLB that sends to Pods/,
+    /asks these for health: externalTrafficPolicy has no say/,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/5592',

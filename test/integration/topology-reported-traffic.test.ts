@@ -1132,7 +1132,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     undefined,
     /; aws-ip-targets \(Service shop\/web\) goes around it$/,
-    /of its address alone → for clients in its VPC `dns_record.client_routing_policy=availability_zone_affinity`/,
+    /of its address alone, .* → for clients in its VPC `dns_record.client_routing_policy=availability_zone_affinity`/,
   ],
   [
     'https://github.com/aws/eks-charts/issues/865',

@@ -193,11 +193,12 @@ export const CLIENTS = clients({
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
   },
   'aws-ip-targets/nlb': {
-    decides: 'the NLB sends to Pods in the zone of its address alone',
+    decides:
+      'the NLB sends to Pods in the zone of its address alone, and asks these for health: externalTrafficPolicy has no say',
     setting:
       'for clients in its VPC `dns_record.client_routing_policy=availability_zone_affinity` in the annotation `service.beta.kubernetes.io/aws-load-balancer-attributes`, or its names by zone (`<zone>.<name>`)',
     kept: /dns_record\.client_routing_policy=availability_zone_affinity/,
-    source: 'XenitAB/terraform-modules#871; aws-load-balancer-controller#3431; ELB "disable-cross-zone"',
+    source: 'XenitAB/terraform-modules#871; aws-load-balancer-controller#1813, #3431; ELB "disable-cross-zone"',
   },
   'gke-neg': { decides: NEG, source: 'GKE documentation "Container-native load balancing"; kubernetes/ingress-gce' },
   'gke-neg/gateway': {

@@ -261,7 +261,7 @@ export const edgeRequest = ({ service, name, snapshot, nodes, index }: Facts): C
 /** Keys that people take for those that ask; Istio's is read by Istio. */
 const LIKE_ASKING = /^(?!.*istio).*(?:topology-(?:aware|mode|routing)|traffic-?distribution)/i;
 
-const lookalikes = ({ service: { metadata = {}, spec }, workloads, bypasses }: Facts): string => {
+const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): string => {
   const keys = (['labels', 'annotations'] as const).flatMap((where) =>
     Object.keys(metadata[where] ?? {}).map((key) => `${key} of its ${where}`),
   );
@@ -276,10 +276,6 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads, bypasses }: F
     [
       applied.includes('trafficDistribution'),
       ' The trafficDistribution that was applied is not there: API servers before 1.31 drop it, and another writer may.',
-    ],
-    [
-      spec?.externalTrafficPolicy === 'Local' && bypasses.some(({ client }) => client === 'aws-ip-targets'), // kubernetes-sigs/aws-load-balancer-controller#1813
-      ' Its externalTrafficPolicy does not count for an NLB that sends to Pods, which asks their ports for health and no healthCheckNodePort.',
     ],
     // kubernetes/kubernetes#84505
     [
