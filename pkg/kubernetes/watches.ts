@@ -33,9 +33,9 @@ export interface Watch {
   start(enqueue: Enqueue, signal: AbortSignal): void;
 }
 
-/** `afterMs`: from a change to the reconcile. */
+/** `isNews`: whether a change counts; `afterMs`: from a change to the reconcile. */
 const watchesOf =
-  (replay: boolean) =>
+  (replay: boolean, isNews: <T extends KubernetesObject>(object: T, previous: T | undefined) => boolean = () => true) =>
   <T extends KubernetesObject>(
     cache: Pick<Cache<T>, 'onChange' | 'settled'> | undefined,
     keysOf: KeysOf<T>,
@@ -49,6 +49,7 @@ const watchesOf =
             start: (enqueue) =>
               cache.onChange(
                 (object, previous, deleted) => {
+                  if (!deleted && !isNews(object, previous)) return;
                   for (const key of keysOf(object, previous, deleted)) enqueue(key, afterMs);
                 },
                 { replay },
@@ -63,6 +64,9 @@ export const objects = watchesOf(true);
  * Reconciles for changes alone, and does not wait for the cache: for those whose objects concern many keys, which something else brings at the start.
  */
 export const changes = watchesOf(false);
+
+/** The same for changes of anything but an object's version. */
+export const contents = watchesOf(false, (object, previous) => hasChanged(object, previous));
 
 /** Reconciles when `start` says so: subscriptions, and keys that are due at the start. */
 export const signals = (start: Watch['start']): Watch => ({ settled: () => Promise.resolve(), start });

@@ -2,9 +2,8 @@
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import { sumBy } from '../../apis/values.ts';
 import type { Clients } from '../../diagnosis/models/routes.ts';
-import type { ControllerSpec } from '../../kubernetes/manager.ts';
+import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
 import { type Table, changes, entries, signals } from '../../kubernetes/watches.ts';
-import type { Clock } from '../../kubernetes/types.ts';
 import { type Metrics, SERVICE_LABELS, limitServices, seriesLabels } from '../../telemetry/metrics.ts';
 import { type RouterEvidence, createClients } from '../routers/evidence.ts';
 import { type SettingsCaches, slicesOf } from '../settings/caches.ts';
@@ -80,12 +79,10 @@ export const showEffectiveness = (metrics: Metrics, effects: Shown): void => {
 
 /** The key is a namespace. */
 export const createEffectivenessController = (
-  options: Pick<Parameters<typeof createEffectivenessReconciler>[0], 'events' | 'logger'> & {
+  options: ControllerContext & {
     readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes'>;
     readonly enabled: Table<EnabledSettings>;
     readonly routers: RouterEvidence;
-    readonly clock: Clock;
-    readonly metrics: Metrics;
   },
 ): { readonly effects: Effects; readonly spec: ControllerSpec } => {
   const { caches, enabled, routers, metrics } = options;

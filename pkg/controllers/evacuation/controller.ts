@@ -10,11 +10,10 @@ import { type Refusal, byAge, concerns, expiryOf, isAccepted, isRunning } from '
 import { type ZoneRequest, isMarked, markedSlices } from '../../evacuation/decide.ts';
 import { countOutcomes, outcomesOf, refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
-import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import { type Client, type Clock, DONE, type EventRecorder, type Result } from '../../kubernetes/types.ts';
+import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
+import { DONE, type Result } from '../../kubernetes/types.ts';
 import { changes, createChannel, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Logger } from '../../telemetry/log.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
 import { whyNot } from './accept.ts';
 import { type Traffic, inOrder, readTraffic } from './order.ts';
@@ -74,23 +73,18 @@ const again = (afterMs: number): Result => ({ kind: 'requeue', afterMs });
 const uidOf = ({ metadata }: ZoneEvacuation): string => metadata.uid ?? '';
 const zoneOf = (node: Node | undefined): string => (node === undefined ? '' : zoneOfNode(node));
 
-export const createEvacuation = (options: {
-  readonly client: Client;
-  readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes' | 'namespaces'>;
-  readonly cache: OpenCache;
-  /** Whether slices are this installation's to change. */
-  isHeld(): boolean;
-  /** Who load-balances Services, as far as that is known. */
-  readonly routers: { objects(): readonly RouterObject[] | undefined };
-  /** Own namespace, which is the webhook's. */
-  readonly namespace: string;
-  readonly events: Pick<EventRecorder, 'record'>;
-  readonly clock: Clock;
-  /** In [0, 1): spreads retries. */
-  random: () => number;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
-}) => {
+export const createEvacuation = (
+  options: ControllerContext & {
+    readonly caches: Pick<SettingsCaches, 'services' | 'slices' | 'nodes' | 'namespaces'>;
+    readonly cache: OpenCache;
+    /** Whether slices are this installation's to change. */
+    isHeld(): boolean;
+    /** Who load-balances Services, as far as that is known. */
+    readonly routers: { objects(): readonly RouterObject[] | undefined };
+    /** Own namespace, which is the webhook's. */
+    readonly namespace: string;
+  },
+) => {
   const { caches, clock, isHeld, metrics } = options;
   const cache = options.cache<ZoneEvacuation>(ZONE_EVACUATIONS, {});
   const own = `${options.namespace}/${COMMANDS.endpointSliceWebhook}`;

@@ -17,10 +17,9 @@ import {
   takeUpPatch,
 } from '../../gardener/extension/status.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
-import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import { type Client, type Clock, DONE, type Result } from '../../kubernetes/types.ts';
+import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
+import { DONE, type Result } from '../../kubernetes/types.ts';
 import { objects } from '../../kubernetes/watches.ts';
-import type { Logger } from '../../telemetry/log.ts';
 import { type SettingsCaches, createExtensionProjection } from '../settings/caches.ts';
 import { extensionClassesOf, extensionNamespaceOf, governingOf } from '../settings/decider.ts';
 import { createSubjects } from './subjects.ts';
@@ -42,13 +41,11 @@ interface Memory {
 
 /** The key is `namespace/name` of an Extension. */
 export const createExtensionController = (
-  options: Parameters<typeof createSubjects>[0] & {
-    readonly config: { readonly extensions: { readonly conditionIntervalSeconds: number } };
-    readonly caches: SettingsCaches;
-    readonly client: Pick<Client, 'get' | 'patch'>;
-    readonly clock: Clock;
-    readonly logger: Logger;
-  },
+  options: Pick<ControllerContext, 'client' | 'clock' | 'logger'> &
+    Parameters<typeof createSubjects>[0] & {
+      readonly config: { readonly extensions: { readonly conditionIntervalSeconds: number } };
+      readonly caches: SettingsCaches;
+    },
 ): ControllerSpec => {
   const { config, caches, client, clock, logger } = options;
   const { modes } = config;

@@ -21,7 +21,7 @@ import type { PodCpu } from '../../flow/assemble/turn.ts';
 import { type GroupNode, projectGroupNode } from '../../kubeedge/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
-import { type KeysOf, type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
+import { type KeysOf, type Watch, changes, contents, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { LoadQuery } from '../../metrics/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { routingMeta, routingStatus } from '../routers/evidence.ts';
@@ -231,9 +231,6 @@ export const loadQueryOf = ({ service, slices }: Snapshot): LoadQuery => {
   };
 };
 
-const ofSlice: KeysOf<FlowSlice> = (slice, previous, deleted) =>
-  slice.service !== '' && (deleted || hasChanged(slice, previous)) ? [flowKeyOf(slice)] : [];
-
 /** A status that was written changes nothing for the loop. */
 const ofPolicy: KeysOf<FlowPolicy> = (policy, previous, deleted) => {
   const edited = JSON.stringify(policy.spec ?? {}) !== JSON.stringify(previous?.spec ?? {});
@@ -246,9 +243,9 @@ export const flowWatches = (
 ): Watch[] => {
   const ofPod: KeysOf<FlowPod> = (pod, previous, deleted) =>
     !deleted && hasChanged(pod, previous) ? servicesOfPod(slices, pod) : [];
-  const ofNode: KeysOf<Node> = (node, previous, deleted) => {
+  const ofNode: KeysOf<Node> = (node, previous) => {
     const zone = previous?.metadata?.labels?.[LABEL_ZONE] ?? node.metadata?.labels?.[LABEL_ZONE];
-    return (deleted || hasChanged(node, previous)) && zone !== undefined ? snapshots.services() : [];
+    return zone === undefined ? [] : snapshots.services();
   };
   const ofNamespace: KeysOf<Namespace> = (namespace, previous, deleted) => {
     if (isSwitching(namespace, previous)) return snapshots.services();
@@ -263,9 +260,9 @@ export const flowWatches = (
   return [
     ...objects(services, (service: Service) => [keyOf(service)]),
     ...changes(policies, ofPolicy),
-    ...changes(slices, ofSlice),
+    ...contents(slices, (slice) => (slice.service === '' ? [] : [flowKeyOf(slice)])),
     ...changes(pods, ofPod),
-    ...changes(nodes, ofNode),
+    ...contents(nodes, ofNode),
     ...changes(namespaces, ofNamespace),
   ];
 };

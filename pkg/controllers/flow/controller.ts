@@ -2,12 +2,9 @@
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import { isSwitchedOff } from '../../apis/core.ts';
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
-import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
+import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
 import { signals } from '../../kubernetes/watches.ts';
 import type { LoadSource } from '../../metrics/types.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Logger } from '../../telemetry/log.ts';
 import { followingOf } from '../../diagnosis/models/routes.ts';
 import { type RouterEvidence, createClients } from '../routers/evidence.ts';
 import { type FlowCaches, createSnapshots, flowWatches } from './caches.ts';
@@ -21,26 +18,21 @@ import { createFlowReporter } from './reporter.ts';
 const CONCURRENCY = 8;
 
 /** The key is `namespace/name` of a Service. */
-export const createFlowController = (options: {
-  readonly config: Pick<FlowControllerConfiguration, 'status' | 'namespaceSelector' | 'excludedNamespaces'>;
-  readonly client: Client;
-  readonly caches: FlowCaches;
-  readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
-  /** Whether measured connections to a Service (`namespace/name`) follow the hints. */
-  readonly honored: Parameters<typeof createFlowReporter>[0]['honored'];
-  /** Where load comes from, by name, the default first. */
-  readonly sources: ReadonlyMap<string, LoadSource>;
-  /** Ends readings of load, and the thread for planning. */
-  readonly lifetime: AbortSignal;
-  /** The file that the thread for planning is started from; undefined: plans are made in the main thread. */
-  readonly planner?: URL;
-  readonly events: EventRecorder;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  /** In [0, 1): spreads the Services over their interval. */
-  random: () => number;
-  readonly logger: Logger;
-}): ControllerSpec => {
+export const createFlowController = (
+  options: ControllerContext & {
+    readonly config: Pick<FlowControllerConfiguration, 'status' | 'namespaceSelector' | 'excludedNamespaces'>;
+    readonly caches: FlowCaches;
+    readonly routers: Pick<RouterEvidence, 'objects' | 'onChange'>;
+    /** Whether measured connections to a Service (`namespace/name`) follow the hints. */
+    readonly honored: Parameters<typeof createFlowReporter>[0]['honored'];
+    /** Where load comes from, by name, the default first. */
+    readonly sources: ReadonlyMap<string, LoadSource>;
+    /** Ends readings of load, and the thread for planning. */
+    readonly lifetime: AbortSignal;
+    /** The file that the thread for planning is started from; undefined: plans are made in the main thread. */
+    readonly planner?: URL;
+  },
+): ControllerSpec => {
   const { config, caches, clock, logger, metrics, planner, lifetime } = options;
   const snapshots = createSnapshots(caches, config);
   const counters = createFlowCounters(metrics);

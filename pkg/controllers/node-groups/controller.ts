@@ -6,11 +6,9 @@ import { NODE_GROUPS } from '../../apis/resources.ts';
 import { zoneLabelOf } from '../../kubeedge/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
-import type { ControllerSpec } from '../../kubernetes/manager.ts';
-import type { Client, Clock, EventRecorder } from '../../kubernetes/types.ts';
-import { type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
+import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
+import { type Watch, changes, contents, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Logger } from '../../telemetry/log.ts';
 import { createZoneReconciler } from './zones.ts';
 import { type FlowCaches, flowKeyOf, servicesOnNode, slicesOf } from '../flow/caches.ts';
 import { type TouchOutcome, createServiceResync } from './touch.ts';
@@ -45,9 +43,7 @@ const projectGroup = ({ metadata = {}, spec }: NodeGroup): NodeGroup => ({
 /** Nodes: each for itself, and all of them for the groups that they may be in. */
 const nodeWatches = ({ groups, nodes }: NodeGroupCaches): Watch[] => [
   ...objects(nodes, (node, previous, deleted) => (deleted || hasChanged(node, previous) ? [nameOf(node)] : [])),
-  ...changes(groups, (group, previous, deleted) =>
-    deleted || hasChanged(group, previous) ? nodes.list().map(nameOf) : [],
-  ),
+  ...contents(groups, () => nodes.list().map(nameOf)),
 ];
 
 /** Services whose endpoints may be stored with an old zone; `concerns` says which may have something to do. */
@@ -60,19 +56,16 @@ const touchWatches = ({ slices, nodes }: NodeGroupCaches, concerns: (key: string
 ];
 
 /** By name; they do nothing while the API server serves no NodeGroups. */
-export const createNodeGroupControllers = (options: {
-  readonly open: OpenCache;
-  readonly caches: Pick<FlowCaches, 'nodes' | 'services' | 'slices'>;
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventRecorder;
-  readonly metrics: Metrics;
-  /** Service writes a second that make endpoints follow a new zone. */
-  readonly touchesPerSecond: number;
-  /** Their Services are never written. */
-  readonly excludedNamespaces: readonly string[];
-}): Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>> => {
+export const createNodeGroupControllers = (
+  options: ControllerContext & {
+    readonly open: OpenCache;
+    readonly caches: Pick<FlowCaches, 'nodes' | 'services' | 'slices'>;
+    /** Service writes a second that make endpoints follow a new zone. */
+    readonly touchesPerSecond: number;
+    /** Their Services are never written. */
+    readonly excludedNamespaces: readonly string[];
+  },
+): Readonly<Record<'node-group-zones' | 'node-group-touches', ControllerSpec>> => {
   const { excludedNamespaces, metrics } = options;
   /** Absent where KubeEdge's definitions are not installed. */
   const groups = options.open<NodeGroup>(NODE_GROUPS, { transform: projectGroup });

@@ -2,12 +2,10 @@
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
-import type { ControllerSpec } from '../../kubernetes/manager.ts';
+import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
 import { type RewriteGuard, createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import { type Table, type Watch, signals } from '../../kubernetes/watches.ts';
-import { type Client, type Clock, DONE, type EventRecorder, type Result } from '../../kubernetes/types.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import { DONE, type Result } from '../../kubernetes/types.ts';
 import type { RouterEvidence } from '../routers/evidence.ts';
 import { NO_LABELS, applyObjects, labelsFor, withPresent, writeLabels } from './apply.ts';
 import type { ApplyOptions, LabelWriter } from './apply.ts';
@@ -44,21 +42,18 @@ const createMemory = (guard: RewriteGuard) => {
 const CONCURRENCY = 4;
 
 /** The key is the name of a namespace. */
-export const createSettingsController = (options: {
-  readonly config: SettingsReconcilerConfiguration;
-  readonly client: Pick<Client, 'patch'>;
-  readonly caches: SettingsCaches;
-  context(): RoutingContext;
-  readonly version: Pick<ReturnType<typeof followVersion>, 'onChange'>;
-  readonly routers: Pick<RouterEvidence, 'onChange'>;
-  decide: Decider;
-  /** Where is published what is on, by namespace. */
-  readonly enabled: Pick<Table<EnabledSettings>, 'set'>;
-  readonly metrics: Metrics;
-  readonly events: EventRecorder;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}): ControllerSpec => {
+export const createSettingsController = (
+  options: ControllerContext & {
+    readonly config: SettingsReconcilerConfiguration;
+    readonly caches: SettingsCaches;
+    context(): RoutingContext;
+    readonly version: Pick<ReturnType<typeof followVersion>, 'onChange'>;
+    readonly routers: Pick<RouterEvidence, 'onChange'>;
+    decide: Decider;
+    /** Where is published what is on, by namespace. */
+    readonly enabled: Pick<Table<EnabledSettings>, 'set'>;
+  },
+): ControllerSpec => {
   const { config, client, caches, context, version, routers, decide, metrics, clock, events, logger } = options;
   // Who owns a Service may change its labels as often as they like.
   const reporter = createReporter({

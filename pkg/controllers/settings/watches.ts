@@ -3,17 +3,12 @@ import { type Node, isSwitching } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { type ReadExtension, extensionClassOf } from '../../gardener/extension/select.ts';
-import { type KeysOf, type Watch, changes, hasChanged, objects } from '../../kubernetes/watches.ts';
+import { type KeysOf, type Watch, changes, contents, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { SettingsCaches } from './caches.ts';
 import type { Owner } from './context.ts';
 
 /** All namespaces of these owners; of every owner if omitted. */
 export type Owned = (owners?: readonly Owner[]) => string[];
-
-const onContent =
-  <T extends KubernetesObject>(keysOf: (object: T) => Iterable<string>): KeysOf<T> =>
-  (object, previous, deleted) =>
-    deleted || hasChanged(object, previous) ? keysOf(object) : [];
 
 export const zoneAndKubelet = ({ metadata, status }: Node): string =>
   JSON.stringify([metadata?.labels?.[LABEL_ZONE], status?.conditions, status?.nodeInfo?.kubeletVersion]);
@@ -41,26 +36,17 @@ export const settingsWatches = (caches: SettingsCaches, owned: Owned): Watch[] =
   const namespaceOf = ({ metadata }: KubernetesObject): string[] => [metadata?.namespace ?? ''];
   const named = ({ metadata }: KubernetesObject): string[] => [metadata?.name ?? ''];
   return [
-    ...objects(caches.namespaces, onContent(named)),
+    ...objects(caches.namespaces, (one, previous, deleted) => (deleted || hasChanged(one, previous) ? named(one) : [])),
     ...changes(caches.namespaces, (namespace, previous) => (isSwitching(namespace, previous) ? owned() : [])),
-    ...changes(caches.services, onContent(namespaceOf)),
-    ...changes(caches.etcds, onContent(namespaceOf)),
+    ...contents(caches.services, namespaceOf),
+    ...contents(caches.etcds, namespaceOf),
     // A Cluster is named like its namespace; without another source its Seed counts for extensions too.
-    ...changes(
-      caches.clusters,
-      onContent((cluster) => [
-        ...named(cluster),
-        ...(caches.liveSeed?.list().length === 1 ? [] : owned(['extension-settings'])),
-      ]),
-    ),
-    ...changes(
-      caches.liveSeed,
-      onContent(() => owned(['shoot-settings', 'extension-settings'])),
-    ),
-    ...changes(
-      caches.gardens,
-      onContent(() => owned(['garden-settings'])),
-    ),
+    ...contents(caches.clusters, (cluster) => [
+      ...named(cluster),
+      ...(caches.liveSeed?.list().length === 1 ? [] : owned(['extension-settings'])),
+    ]),
+    ...contents(caches.liveSeed, () => owned(['shoot-settings', 'extension-settings'])),
+    ...contents(caches.gardens, () => owned(['garden-settings'])),
     ...changes(caches.extensions, ofExtensions(owned)),
     ...changes(caches.nodes, (node, previous, deleted) =>
       deleted || previous === undefined || zoneAndKubelet(node) !== zoneAndKubelet(previous) ? owned() : [],
