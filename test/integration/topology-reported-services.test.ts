@@ -3,7 +3,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
-import { type Reported, cilium, daemonSet, ingress, kubeProxy, reportedCluster } from '../fixtures/reported-cluster.ts';
+import { type Reported, beside, cilium, daemonSet, ingress, kubeProxy } from '../fixtures/reported-cluster.ts';
+import { BPF, nodeWith, ownedBy, podOf, proxyConfig, reportedCluster, sliceOf } from '../fixtures/reported-cluster.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
@@ -20,12 +21,8 @@ const ZONES = {
   labelSelector: { matchLabels: { app: 'web' } },
 };
 const OF_GRPC = { version: '1.33.2', spec: { ports: [{ name: 'grpc', port: 50_051 }] }, endpoints: ['a', 'b', 'c'] };
-const HPA = {
-  apiVersion: 'autoscaling/v2',
-  kind: 'HorizontalPodAutoscaler',
-  metadata: { namespace: 'shop', name: 'web' },
-  spec: { minReplicas: 2, maxReplicas: 6, scaleTargetRef: { kind: 'Deployment', name: 'web' } },
-};
+const SCALED = { minReplicas: 2, maxReplicas: 6, scaleTargetRef: { kind: 'Deployment', name: 'web' } };
+const HPA = beside('autoscaling/v2', 'HorizontalPodAutoscaler', SCALED);
 const ON_NODES = { ...ZONES, topologyKey: 'kubernetes.io/hostname' };
 const UNPLACED = {
   conditions: [
@@ -37,13 +34,7 @@ const UNPLACED = {
     },
   ],
 };
-const WAITING = {
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { namespace: 'shop', name: 'web-9', labels: { app: 'web' } },
-  spec: { containers: [] },
-  status: { phase: 'Pending' },
-};
+const WAITING = { ...podOf('web-9', { containers: [] }), status: { phase: 'Pending' } };
 const claimed = (name: string, zone: string) => {
   const matchExpressions = [{ key: 'topology.gke.io/zone', operator: 'In', values: [zone] }];
   const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
@@ -56,34 +47,19 @@ const claiming = (...names: readonly string[]) => ({
 });
 const OF_KRUISE = {
   ...WAITING,
-  metadata: {
-    ...WAITING.metadata,
-    ownerReferences: [
-      { apiVersion: 'apps.kruise.io/v1alpha1', kind: 'CloneSet', name: 'web', uid: 'c', controller: true },
-    ],
-  },
+  metadata: { ...WAITING.metadata, ...ownedBy('apps.kruise.io/v1alpha1', 'CloneSet', 'web') },
   spec: { nodeName: 'node-0', containers: [] },
 };
 const OF_DAEMON_SET = { ...WAITING, spec: { nodeName: 'node-0', containers: [] } };
 const DOWN = {
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: { name: 'node-down', labels: { 'topology.kubernetes.io/zone': 'c' } },
+  ...nodeWith('node-down', 'c'),
   spec: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }] },
   status: { conditions: [{ type: 'Ready', status: 'Unknown' }] },
 };
-const BY_SIZE = {
-  apiVersion: 'apps/v1',
-  kind: 'StatefulSet',
-  metadata: { namespace: 'shop', name: 'autoscaler' },
-  spec: { template: { spec: { containers: [{ name: 'a', image: 'cpa/cluster-proportional-autoscaler:v1.9.0' }] } } },
-};
-const DESCHEDULER = {
-  ...BY_SIZE,
-  spec: {
-    template: { spec: { containers: [{ name: 'a', image: 'registry.k8s.io/descheduler/descheduler:v0.24.0' }] } },
-  },
-};
+const running = (image: string) =>
+  beside('apps/v1', 'StatefulSet', { template: { spec: { containers: [{ image }] } } }, { name: 'autoscaler' });
+const BY_SIZE = running('cpa/cluster-proportional-autoscaler:v1.9.0');
+const DESCHEDULER = running('registry.k8s.io/descheduler/descheduler:v0.24.0');
 const nodePool = (
   name: string,
   values: readonly string[],
@@ -154,12 +130,9 @@ const frontOf = (called: string, image = 'front:1', variable = 'BACKEND') => [
       },
     },
   },
-  ...[0, 1].map((index) => ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { namespace: 'front', name: `front-${index}`, ...CALLER },
-    spec: { nodeName: `node-${index}` },
-  })),
+  ...[0, 1].map((index) =>
+    beside('v1', 'Pod', { nodeName: `node-${index}` }, { namespace: 'front', name: `front-${index}`, ...CALLER }),
+  ),
 ];
 const INTERCEPTED = [
   ...frontOf('other', 'ghcr.io/kedacore/http-add-on-interceptor:0.10.0'),
@@ -189,12 +162,7 @@ const AMBIENT = {
 };
 const ZTUNNEL = daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.24.2');
 const RPC = { name: 'tcp-rpc', port: 50051 };
-const inShop = (apiVersion: string, kind: string, spec: object) => ({
-  apiVersion,
-  kind,
-  metadata: { namespace: 'shop', name: 'beside' },
-  spec,
-});
+const inShop = (apiVersion: string, kind: string, spec: object) => beside(apiVersion, kind, spec, { name: 'beside' });
 const routed = (own: object) =>
   inShop('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', ...own }] }] });
 const traefik = (image: string, ...args: string[]) =>
@@ -208,20 +176,10 @@ const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const OF_NLB = { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' } };
-const UNTAINTED_SERVER = {
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: {
-    name: 'server',
-    labels: { 'topology.kubernetes.io/zone': 'c', 'node-role.kubernetes.io/control-plane': 'true' },
-  },
-  status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
-};
+const UNTAINTED_SERVER = nodeWith('server', 'c', { 'node-role.kubernetes.io/control-plane': 'true' });
 const HIGHLY_AVAILABLE = { labels: { 'high-availability-config.resources.gardener.cloud/type': 'server' } };
 const WINDOWS = {
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: { name: 'win', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/os': 'windows' } },
+  ...nodeWith('win', 'a', { 'kubernetes.io/os': 'windows' }),
   status: { conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.25.5' } },
 };
 const BARRED = {
@@ -229,10 +187,7 @@ const BARRED = {
   metadata: { ...DOWN.metadata, creationTimestamp: '2025-02-02T00:00:00Z' },
   status: UNTAINTED_SERVER.status,
 };
-const GROUPED = {
-  ...BY_SIZE,
-  spec: { template: { spec: { containers: [{ name: 'a', image: 'k8s.io/autoscaling/cluster-autoscaler:v1.21.2' }] } } },
-};
+const GROUPED = running('k8s.io/autoscaling/cluster-autoscaler:v1.21.2');
 const OLDER = {
   ...WAITING,
   metadata: { ...WAITING.metadata, creationTimestamp: '2025-02-01T00:00:00Z' },
@@ -246,28 +201,12 @@ const LONG_NAME = {
   ...WINDOWS,
   metadata: { name: 'vm-9.corp', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/hostname': 'vm-9' } },
 };
-const FOREIGN = {
-  apiVersion: 'discovery.k8s.io/v1',
-  kind: 'EndpointSlice',
-  metadata: {
-    namespace: 'shop',
-    name: 'web-outside',
-    labels: { 'kubernetes.io/service-name': 'web', 'endpointslice.kubernetes.io/managed-by': 'platform-team' },
-  },
-  addressType: 'IPv4',
-  ports: [{ name: 'http', port: 8080 }],
-  endpoints: [{ addresses: ['10.0.9.77'] }],
-};
-const ENDS = {
-  apiVersion: 'discovery.k8s.io/v1',
-  kind: 'EndpointSlice',
-  metadata: { namespace: 'shop', name: 'web-end', labels: { 'kubernetes.io/service-name': 'web' } },
-  addressType: 'IPv4',
-  ports: [{ name: 'http', port: 8080 }],
-  endpoints: [
-    { addresses: ['10.1.0.99'], conditions: { ready: false, serving: true, terminating: true }, nodeName: 'node-2' },
-  ],
-};
+const FOREIGN = sliceOf('web-outside', [{ addresses: ['10.0.9.77'] }], {
+  'endpointslice.kubernetes.io/managed-by': 'platform-team',
+});
+const ENDS = sliceOf('web-end', [
+  { addresses: ['10.1.0.99'], conditions: { ready: false, serving: true, terminating: true }, nodeName: 'node-2' },
+]);
 const PUBLISHED = {
   ...ENDS,
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true, serving: false }, nodeName: 'node-2', zone: 'c' }],
@@ -278,7 +217,7 @@ const CNPG = { apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster', name: 'pg',
 const OF_PROXY = {
   namespace: 'kube-system',
   name: 'kube-proxy-x7k2p',
-  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'kube-proxy', uid: 'p', controller: true }],
+  ...ownedBy('apps/v1', 'DaemonSet', 'kube-proxy'),
 };
 const PROXY = [{ name: 'kube-proxy', image: 'registry.k8s.io/kube-proxy:v1.22.6' }];
 const ON_PREMISES = {
@@ -313,23 +252,11 @@ const OLDEST = [
     subsets: [{ addresses: [{ ip: '10.1.0.7', nodeName: 'node-1' }], ports: [{ name: 'http', port: 80 }] }],
   },
 ];
-const proxyConfig = (text: string) => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { namespace: 'kube-system', name: 'kube-proxy' },
-  data: { 'config.conf': text },
-});
 const ANTREA_CONF = { 'antrea-agent.conf': '#featureGates:\n#  TopologyAwareHints: false\n' };
 const antrea = (version: string) => [
   daemonSet('antrea-agent', `antrea/antrea-ubuntu:v${version}`),
   { ...proxyConfig(''), metadata: { namespace: 'kube-system', name: 'antrea-config' }, data: ANTREA_CONF },
 ];
-const BPF = {
-  apiVersion: 'crd.projectcalico.org/v1',
-  kind: 'FelixConfiguration',
-  metadata: { name: 'default' },
-  spec: { bpfEnabled: true },
-};
 const DRAWN = {
   podAffinity: {
     preferredDuringSchedulingIgnoredDuringExecution: [
@@ -341,6 +268,9 @@ const KUBE_OVN = [
   daemonSet('kube-ovn-cni', 'kubeovn/kube-ovn:v1.13.2', 'cni-server'),
   { ...daemonSet('kube-ovn-controller', 'kubeovn/kube-ovn:v1.13.2'), kind: 'Deployment' },
 ];
+/** Pods of a database, of which one label says what they are. */
+const membersOf = (...roles: readonly string[]) =>
+  roles.map((role, index) => podOf(`pg-${index}`, { nodeName: `node-${index}` }, { cluster: 'pg', role }));
 const times = (zone: string, count: number): string[] => Array.from({ length: count }, () => zone);
 
 interface Objects extends Reported {
@@ -496,17 +426,7 @@ const ROWS: readonly Row[] = [
     'https://github.com/opensearch-project/opensearch-k8s-operator/issues/969',
     {
       version: '1.31.2',
-      service: {
-        ownerReferences: [
-          {
-            apiVersion: 'opensearch.opster.io/v1',
-            kind: 'OpenSearchCluster',
-            name: 'logs',
-            uid: 'u',
-            controller: true,
-          },
-        ],
-      },
+      service: ownedBy('opensearch.opster.io/v1', 'OpenSearchCluster', 'logs'),
       endpoints: ['a', 'b', 'c'],
     },
     'NotWanted',
@@ -537,14 +457,7 @@ const ROWS: readonly Row[] = [
       spec: { ...CLOSE, selector: undefined },
       endpoints: [],
       extra: [
-        {
-          apiVersion: 'discovery.k8s.io/v1',
-          kind: 'EndpointSlice',
-          metadata: { namespace: 'shop', name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
-          addressType: 'IPv4',
-          ports: [{ name: 'http', port: 8080 }],
-          endpoints: [{ addresses: ['10.0.0.1', '10.0.0.2'], zone: 'a', hints: { forZones: [{ name: 'a' }] } }],
-        },
+        sliceOf('web-1', [{ addresses: ['10.0.0.1', '10.0.0.2'], zone: 'a', hints: { forZones: [{ name: 'a' }] } }]),
       ],
     },
     'Ineffective',
@@ -558,12 +471,7 @@ const ROWS: readonly Row[] = [
       spec: { selector: { cluster: 'pg', role: 'primary' } },
       endpoints: ['a'],
       extra: [
-        ...['primary', 'replica', 'replica'].map((role, index) => ({
-          apiVersion: 'v1',
-          kind: 'Pod',
-          metadata: { namespace: 'shop', name: `pg-${index}`, labels: { cluster: 'pg', role } },
-          spec: { nodeName: `node-${index}` },
-        })),
+        ...membersOf('primary', 'replica', 'replica'),
         {
           ...OTHER,
           metadata: { namespace: 'shop', name: 'ro' },
@@ -582,18 +490,11 @@ const ROWS: readonly Row[] = [
     {
       spec: { ...CLOSE, selector: { app: 'mon', mon: 'a' } },
       endpoints: ['a:a'],
-      extra: ['a', 'b', 'c'].map((mon) => ({
-        apiVersion: 'apps/v1',
-        kind: 'Deployment',
-        metadata: {
-          namespace: 'shop',
-          name: `mon-${mon}`,
-          ownerReferences: [
-            { apiVersion: 'ceph.rook.io/v1', kind: 'CephCluster', name: 'rook-ceph', uid: 'u', controller: true },
-          ],
-        },
-        spec: { replicas: 1, template: { metadata: { labels: { app: 'mon', mon } } } },
-      })),
+      extra: ['a', 'b', 'c'].map((mon) => {
+        const metadata = { name: `mon-${mon}`, ...ownedBy('ceph.rook.io/v1', 'CephCluster', 'rook-ceph') };
+        const template = { metadata: { labels: { app: 'mon', mon } } };
+        return beside('apps/v1', 'Deployment', { replicas: 1, template }, metadata);
+      }),
     },
     'Ineffective',
     'SingleEndpoint',
@@ -606,12 +507,7 @@ const ROWS: readonly Row[] = [
     {
       spec: { ...CLOSE, selector: { cluster: 'pg', role: 'replica' } },
       endpoints: ['b:b', 'c:c'],
-      extra: ['master', 'replica', 'replica'].map((role, index) => ({
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { namespace: 'shop', name: `pg-${index}`, labels: { cluster: 'pg', role } },
-        spec: { nodeName: `node-${index}` },
-      })),
+      extra: membersOf('master', 'replica', 'replica'),
     },
     'Ineffective',
     'PodsNotSpread',
@@ -625,12 +521,7 @@ const ROWS: readonly Row[] = [
       spec: { ...CLOSE, selector: { cluster: 'pg', role: 'replica' } },
       endpoints: ['a:a', 'a:a'],
       extra: [
-        ...['master', 'replica', 'replica'].map((role, index) => ({
-          apiVersion: 'v1',
-          kind: 'Pod',
-          metadata: { namespace: 'shop', name: `pg-${index}`, labels: { cluster: 'pg', role } },
-          spec: { nodeName: 'node-0' },
-        })),
+        ...membersOf('master', 'replica', 'replica').map((each) => ({ ...each, spec: { nodeName: 'node-0' } })),
         {
           apiVersion: 'apps/v1',
           kind: 'StatefulSet',
@@ -1552,7 +1443,12 @@ const ROWS: readonly Row[] = [
   // Its author: with Flannel, and from the host network, it works.
   [
     'https://github.com/cilium/cilium/issues/44060#with-flannel',
-    { version: '1.35.1', nodes: ['', ''], spec: { trafficDistribution: 'PreferSameNode' }, endpoints: [':@:0', ':@:1'] },
+    {
+      version: '1.35.1',
+      nodes: ['', ''],
+      spec: { trafficDistribution: 'PreferSameNode' },
+      endpoints: [':@:0', ':@:1'],
+    },
     'Effective',
     '',
     /^✓ effective: connections stay on their Node/,

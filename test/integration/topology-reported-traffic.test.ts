@@ -5,15 +5,19 @@ import { describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import {
   type Reported,
+  beside,
   calicoEbpf,
   cilium,
   daemonSet,
   ingress,
   ingressClass,
   kubeProxy,
+  nodeWith,
+  proxyConfig,
   reportedCluster,
   route,
   sidecar,
+  sliceOf,
 } from '../fixtures/reported-cluster.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
@@ -34,14 +38,6 @@ type Row = readonly [
   remedy: RegExp,
 ];
 
-/** An object beside shop/web. */
-const beside = (apiVersion: string, kind: string, spec: object, metadata: object = {}, data: object = {}) => ({
-  apiVersion,
-  kind,
-  metadata: { namespace: 'shop', name: 'web', ...metadata },
-  spec,
-  data,
-});
 const NATIVE_TRAEFIK = { image: 'traefik:v3.3.6', args: ['--providers.kubernetesingress.nativeLBByDefault=true'] };
 const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
 const SKIPPER = { template: { spec: { containers: [{ name: 'skipper', image: 'skipper', args: [ROUTES] }] } } };
@@ -70,14 +66,7 @@ const kubeVip = (variables: readonly string[], nodeSelector: object = {}) => ({
     },
   },
 });
-/** A Node, also in place of one that is there. */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
-const nodeWith = (name: string, zone: string, labels: object) => ({
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: { name, labels: { 'topology.kubernetes.io/zone': zone, ...labels } },
-  status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
-});
 
 /** The Service with the address that it got. */
 const ASSIGNED = {
@@ -106,12 +95,8 @@ const maybeAround = (client: string): RegExp => new RegExp(`^✓ through .*; ${c
 
 /** The Service of an Ingress or Gateway of Cilium. */
 const OF_ENVOY = {
-  apiVersion: 'discovery.k8s.io/v1',
-  kind: 'EndpointSlice',
-  metadata: { namespace: 'shop', name: 'web-gw', labels: { 'kubernetes.io/service-name': 'web' } },
-  addressType: 'IPv4',
+  ...sliceOf('web-gw', [{ addresses: ['192.192.192.192'], conditions: { ready: true } }]),
   ports: [{ port: 9999 }],
-  endpoints: [{ addresses: ['192.192.192.192'], conditions: { ready: true } }],
 };
 
 const ROWS: readonly Row[] = [
@@ -194,17 +179,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/123823',
-    {
-      spec: CLOSE,
-      extra: [
-        {
-          apiVersion: 'v1',
-          kind: 'Node',
-          metadata: { name: 'win', labels: { 'topology.kubernetes.io/zone': 'a', 'kubernetes.io/os': 'windows' } },
-          status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
-        },
-      ],
-    },
+    { spec: CLOSE, extra: [nodeWith('win', 'a', { 'kubernetes.io/os': 'windows' })] },
     'Ineffective',
     'HintsIgnored',
     /^✗ ineffective: 83 %/,
@@ -231,14 +206,9 @@ const ROWS: readonly Row[] = [
       spec: CLOSE,
       plane: cilium('1.19.5', { 'enable-service-topology': 'true' }),
       extra: [
-        {
-          apiVersion: 'discovery.k8s.io/v1',
-          kind: 'EndpointSlice',
-          metadata: { namespace: 'shop', name: 'web-next', labels: { 'kubernetes.io/service-name': 'web' } },
-          addressType: 'IPv4',
-          ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
-          endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: false }, nodeName: 'node-0', zone: 'a' }],
-        },
+        sliceOf('web-next', [
+          { addresses: ['10.1.0.99'], conditions: { ready: false }, nodeName: 'node-0', zone: 'a' },
+        ]),
       ],
     },
     'Ineffective',
@@ -1080,14 +1050,7 @@ const ROWS: readonly Row[] = [
       annotations: { 'service.antrea.io/external-ip-pool': 'pool' },
       spec: LOCAL,
       endpoints: ['a:a', 'b:b'],
-      extra: [
-        {
-          apiVersion: 'v1',
-          kind: 'ConfigMap',
-          metadata: { namespace: 'kube-system', name: 'kube-proxy' },
-          data: { 'config.conf': 'mode: ipvs\nipvs:\n  strictARP: false\n' },
-        },
-      ],
+      extra: [proxyConfig('mode: ipvs\nipvs:\n  strictARP: false\n')],
     },
     'Ineffective',
     'ZoneFailsHealthCheck',
