@@ -83,6 +83,20 @@ const ALB = { kind: 'IngressClassParams', name: 'alb' };
 const CROSS = 'load_balancing.cross_zone';
 const of = (image: string) => ({ template: { spec: { containers: [{ name: 'c', image }] } } });
 
+const NAMES_WEB = {
+  configPatches: [
+    {
+      patch: {
+        value: { load_assignment: { endpoints: [{ address: { socket_address: { address: 'web.shop.svc' } } }] } },
+      },
+    },
+  ],
+};
+const OF_APISIX = {
+  containers: [{ name: 'c', image: 'apache/apisix:2.6-alpine' }],
+  volumes: [{ name: 'v', configMap: { name: 'routes' } }],
+};
+
 const KEPT = 'keeps to zones|by the same hints';
 
 /** A tick stands only beside clients that keep to zones. */
@@ -625,7 +639,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'LoadBalancerTraffic',
     /enters through Nodes that routers pick \(BGP/,
-    /goes to Pods of any Node\. → .*With `externalTrafficPolicy: Local` Nodes with its Pods alone announce it/,
+    /goes to Pods of any Node \(one for each connection, as long as that is kept\)\. → .*With `externalTrafficPolicy: Local` Nodes with its Pods alone announce it/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/115114',
@@ -1152,6 +1166,63 @@ const ROWS: readonly Row[] = [
     'LoadBalancerTraffic',
     /through any Node that the load balancer of Ingress shop\/web picks$/,
     /→ Set target type ip \(.* instance targets that selects Nodes alone, and the hop from Node to Pod may cross/,
+  ],
+  [
+    'https://oneuptime.com/blog/post/2026-02-24-how-to-handle-locality-load-balancing-with-uneven-clusters/view',
+    {
+      endpoints: ['a', 'a', 'a', 'a', 'b', 'b', 'c'],
+      extra: [
+        sidecar('istio-proxy', 'istio/proxyv2:1.26.2'),
+        istioEntry('DestinationRule', { host: 'web', trafficPolicy: { outlierDetection: { interval: '10s' } } }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✓ all clients seen go through istio \(Pod shop\/client\), which keeps to zones; .*\(UnevenLoad\)/,
+    /endpoints in c \(1 of 7\) get 2\.3 times an even share each.* zones shares by `localityLbSetting\.distribute`/,
+  ],
+  [
+    'https://github.com/Kuadrant/authorino-operator/issues/362',
+    {
+      spec: { ports: [{ name: 'grpc', port: 50_051 }] },
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        beside('apps/v1', 'Deployment', of('istio/proxyv2:1.26.2'), { namespace: 'edge', name: 'gateway' }),
+        beside('networking.istio.io/v1alpha3', 'EnvoyFilter', NAMES_WEB, { namespace: 'edge' }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*StickyClients/,
+    /Deployment gateway names it\. → Have the cluster of that EnvoyFilter name a headless Service/,
+  ],
+  [
+    'https://github.com/apache/apisix/issues/4634',
+    {
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        beside('apps/v1', 'Deployment', { template: { spec: OF_APISIX } }, { name: 'apisix' }),
+        beside(
+          'v1',
+          'ConfigMap',
+          {},
+          { name: 'routes' },
+          { 'apisix.yaml': `a:\n${' '.repeat(12)}"web.shop.svc:80": 1\n` },
+        ),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*StickyClients/,
+    /Deployment apisix names it\. → Have that proxy balance over Pods: it sees one address, the cluster IP/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/32516',
+    { spec: { type: 'LoadBalancer' }, endpoints: ['a', 'b', 'c'], annotations: { [`${AWS}-backend-protocol`]: 'tcp' } },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside enters through Nodes in the zone of its address/,
+    /\(one for each connection, as long as that is kept\)\. → It is a Classic Load Balancer(?!.*dns_record)/,
   ],
 ];
 

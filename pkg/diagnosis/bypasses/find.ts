@@ -120,7 +120,7 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
 
 /** Rules for what others send, and what programs take to cluster IPs. */
 const SENDS_NOTHING =
-  /^(?:DestinationRule|TargetGroupConfiguration|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend|Prometheus|MeshLoadBalancing)/;
+  /^(?:DestinationRule|TargetGroupConfiguration|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend|EnvoyFilter|Prometheus|MeshLoadBalancing)/;
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (entry.kind === 'ServiceEntry' && entry.services.length > 0) return 'istio-entry/adds';

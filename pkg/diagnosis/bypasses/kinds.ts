@@ -24,6 +24,7 @@ const ROUTES: readonly RouteKind[] = [
   ['networking.istio.io/v1', 'VirtualService', 'beside', 'istio-gateway'],
   ['networking.istio.io/v1', 'DestinationRule', 'anywhere'],
   ['networking.istio.io/v1', 'Sidecar', 'beside'],
+  ['networking.istio.io/v1alpha3', 'EnvoyFilter', 'anywhere'],
   ['networking.istio.io/v1', 'ServiceEntry', 'anywhere', 'istio-entry'],
   ['networking.istio.io/v1', 'WorkloadEntry', 'beside', 'istio-entry/adds'],
   ['v1', 'Namespace', 'cluster'],

@@ -11,7 +11,7 @@ import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { ANY_ANSWERS, BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
 import type { Client } from './types.ts';
-import { type Runner, maySelect, selects } from './watchers.ts';
+import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
 
 const OF_PEERS = 'its own Pods take addresses of one another from the API server, and connect to those in all zones';
 
@@ -46,7 +46,7 @@ const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
 const INTERCEPTOR = '/http-add-on-interceptor:';
 /** By kind: images of what connects to names that its objects hold. */
-const CALLING: Readonly<Record<string, RegExp>> = { Backend: /envoyproxy\/envoy:/, Prometheus: /\/prometheus:/ };
+const CALLING: Record<string, RegExp> = { Backend: /\/envoy:/, EnvoyFilter: GATEWAY, Prometheus: /\/prometheus:/ };
 
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 const imagesOf = ({ images }: Runner) => images.filter((image, at) => at === 0 || !BESIDE.test(image));

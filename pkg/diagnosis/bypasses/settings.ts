@@ -94,6 +94,7 @@ export const OF_GARDENER =
 const OR_EVEN =
   'nothing for zones; even load excludes them with one API server in each: layer-7 load balancing (IstioTLSTermination) has it; a patch is reverted';
 
+const OF_NEWER = 'an update of Gardener: from late 2022 on it writes `outlierDetection` in {rule} (gardener#6653)';
 const FORGETS = [
   '; before 2.13.4 it keeps to the zone after hints are gone',
   'an update; until then a restart of linkerd-destination once hints are gone',
@@ -197,7 +198,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     const { owner } = rule?.settings ?? {};
     const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
     const [ruled, usual, how] = by;
-    const set = isApiServer && how?.keeps ? OR_EVEN : usual;
+    const unset = isApiServer && locality === 'unset' && !counts ? OF_NEWER : usual;
+    const set = isApiServer && how?.keeps ? OR_EVEN : unset;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
     return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, ...how });
   }
@@ -338,7 +340,8 @@ export const byMarks = (service: Service, object: string, steering: string, coun
     const client = zonal === 'cilium-clustermesh' && count === 0 ? 'cilium-clustermesh/none' : zonal;
     const { unless }: Client = CLIENTS[client];
     const isDirect = client === 'openfaas' && steering.includes('direct_functions');
-    const isOff = unless?.test(Object.entries(annotations).map((each) => each.join('=')).join('\n')) ?? isDirect;
+    const marks = Object.entries(annotations).map((each) => each.join('='));
+    const isOff = unless?.test(marks.join('\n')) ?? isDirect;
     if (!pattern.test(value) || isOff) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
     return [{ client, evidence: { object, field, value }, own: ifKept(client, annotations) }];

@@ -4,6 +4,8 @@
 export interface Kind {
   readonly enters: string;
   readonly remedy: string;
+  /** In its place, where nothing shows a Network Load Balancer. */
+  readonly classic?: string;
   /** What the remedy sets of the Service; empty: nothing. Default: externalTrafficPolicy. */
   readonly sets?: '/metadata/annotations' | '';
   /** Under the policy Local: an address is announced by one Node with a Pod, or by all of these, and nothing asks for their health. */

@@ -17,7 +17,10 @@ const selects = (annotation: string): string =>
 const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
 // awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
 const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`;
+const ADDRESSES = `An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). A zone that was added later gets nothing until the Service changes (an annotation will do).`;
 const TO_PODS = 'send to Pods (target type IP)';
+/** Annotations, class or name of what a Network Load Balancer of AWS stands for (kubernetes/cloud-provider-aws aws.go). */
+const NETWORK = /aws-load-balancer-(?:type|nlb-|scheme|attributes|target-)|^\S+\/nlb$|\.elb\.[\w-]+\.amazonaws/;
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const BY_SELECTORS =
@@ -130,7 +133,9 @@ const FAMILIES: readonly Kind[] = [
     sets: '/metadata/annotations',
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
     // kubernetes/cloud-provider-aws#206, #569; docs.aws.amazon.com/elasticloadbalancing "Availability Zone DNS affinity"
-    remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless (of an NLB) they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Of an NLB target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). A zone that was added later gets nothing until the Service changes (an annotation will do).`,
+    remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless (of an NLB) they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Of an NLB target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. ${ADDRESSES}`,
+    // docs.aws.amazon.com/elasticloadbalancing/latest/classic; aws-load-balancer-controller docs/guide/service/annotations.md (the type is not to be changed)
+    classic: `It is a Classic Load Balancer, which keeps to zones from its address on, and its name has addresses of all zones. A Service made anew with \`service.beta.kubernetes.io/aws-load-balancer-type: external\` and \`aws-load-balancer-nlb-target-type: ip\` (AWS Load Balancer Controller) gets a Network Load Balancer, which sends to Pods in its zone, without a second hop. ${ADDRESSES}`,
     reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
     zonal: `Run as many Pods in each zone, or a Deployment with an autoscaler for each where their load differs, or switch cross-zone load balancing on (${ON}).`,
@@ -234,8 +239,8 @@ const OVER_CALICO: Kind = {
 /** The pool that MetalLB took the address from. */
 const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
 
-const addressesOf = (service: Facts['service']): readonly string[] =>
-  listIn(service, 'status.loadBalancer.ingress').flatMap((own) => textIn(own, 'ip') || []);
+const addressesOf = (service: Facts['service'], key = 'ip'): readonly string[] =>
+  listIn(service, 'status.loadBalancer.ingress').flatMap((own) => textIn(own, key) || []);
 
 /** Up to 1.20 no load balancer of a cloud uses them (gate LegacyNodeRoleBehavior), but those of OpenShift: kubernetes/cloud-provider-alibaba-cloud#37 */
 export const mastersOf = ({ nodes, version, index: { bypasses } }: Facts): readonly Node[] =>
@@ -300,7 +305,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
     return quiet(family);
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
-  const { blind, blindIn, silentIn, ...kind } = mode?.[1] ?? family;
+  const { blind, blindIn, silentIn, classic, ...kind } = mode?.[1] ?? family;
   const { daemonSet, leavesOut } = family;
   const [routed] = nodes.slice(0, 1).map((node) => index.routers.of(node));
   const release = routed?.version ?? '';
@@ -310,5 +315,6 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const isAnywhere = isOfKubeProxy && itemsOf(snapshot.routers).some(isLoose);
   const doubt = [isAnywhere ? LOOSE : '', isBlind ? (blind ?? '') : ''].filter(Boolean).join(' ') || undefined;
   const silent = silentIn?.test(release) === true ? silentIn : undefined;
-  return { ...kind, ...defined({ daemonSet, leavesOut, blind: doubt, silentIn: silent }) };
+  const remedy = [...own, ...addressesOf(service, 'hostname')].some((each) => NETWORK.test(each)) ? undefined : classic;
+  return { ...kind, ...defined({ remedy, daemonSet, leavesOut, blind: doubt, silentIn: silent }) };
 };

@@ -242,7 +242,8 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     // kubernetes/kubernetes#105470
     if (isOld && service.spec?.internalTrafficPolicy === 'Local')
       return say(`${outside} enters ${entry.enters}, and ${BOTH}.`, BOTH_REMEDY);
-    const to = wanted ? 'is routed by the zone of that Node' : `goes to Pods of any ${isZoneless ? 'Node' : 'zone'}`;
+    const goes = `goes to Pods of any ${isZoneless ? 'Node' : 'zone'} (one for each connection, as long as that is kept)`;
+    const to = wanted ? 'is routed by the zone of that Node' : goes;
     const on = `${to}.${unreadOf(facts, entry)}`;
     const later = wanted || isZoneless || entry.announced === 'one' ? '' : ASKS;
     const narrow = wanted && entry.announced === 'one' ? NARROW : '';

@@ -9,10 +9,11 @@ import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, hasFew } from './spread.ts';
 import { inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
 import { OF_HINTS, elsewhere, isTooOld } from './ask.ts';
-import { balanceCauses, blindCauses, prerequisiteCauses, stickyCauses } from './load.ts';
+import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
-import { factsOf, isAnsweredOnNodes, isFailing, isVain, meanInZoneShare, placedIn, staysOnNodes, unpredictable } from './facts.ts';
+import { factsOf, isAnsweredOnNodes, isFailing, isVain } from './facts.ts';
+import { meanInZoneShare, placedIn, staysOnNodes, unpredictable } from './facts.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
@@ -206,6 +207,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...outside,
     ...(isSingle ? [cause('prerequisite', 'SingleZone', `${single} in ${listed(clientZones)}.`, help)] : []),
     ...(wanted ? [...sticky, ...balance] : []),
+    ...keptCauses(facts),
     ...prerequisiteCauses(facts, wanted),
     ...entry,
     ...sticky,

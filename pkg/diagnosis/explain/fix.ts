@@ -221,7 +221,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
       return weights.length === 0 ? [] : [`${SIMULATE} --weights ${weights.join(',')}`];
     },
     spreadOut,
-    SIMULATE,
+    ({ routes }) => (routes.every(({ mode }) => mode === '') ? [] : [SIMULATE]),
   ],
   StickyClients: ({ service }) => (service.spec?.sessionAffinity === 'ClientIP' ? [UNSTICK] : []),
   NoGrowth: growth,

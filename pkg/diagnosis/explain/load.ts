@@ -10,7 +10,7 @@ import { itemsOf } from '../snapshot.ts';
 import { isOnEveryNode } from './ask.ts';
 import { type Facts, portOfPods } from './facts.ts';
 import { sharesText } from './given.ts';
-import { type Cause, cause, counted, listed } from './reasons.ts';
+import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle, zoneConstraint } from './scheduler.ts';
 import { waitingFor } from './waiting.ts';
 import { byZone, idlePods, placing } from './spread.ts';
@@ -74,6 +74,9 @@ const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undef
     : undefined;
 };
 
+const OR_SHARES =
+  ' Or give zones shares by `localityLbSetting.distribute` of its DestinationRule: then nothing fails over to others.';
+
 const unevenCauses = (facts: Facts): Cause[] =>
   facts.traffics.flatMap(({ routes, traffic, count }) => {
     if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
@@ -90,6 +93,30 @@ const unevenCauses = (facts: Facts): Cause[] =>
     const remedy = idle ? `${idle.remedy}${SPILLS_NOT}` : unplacedRemedy(facts, zone, load);
     return [cause('prerequisite', 'UnevenLoad', evidence, remedy)];
   });
+
+/** The same where proxies of clients keep to their zone by themselves. */
+export const keptCauses = (facts: Facts): Cause[] => {
+  const { families, clientZones, bypasses } = facts;
+  const [{ endpoints } = { endpoints: [] }] = families;
+  const by = bypasses.find(({ keeps, possible }) => keeps && !possible);
+  const counts = [...countBy(endpoints, ({ zone }) => zone)].filter(([zone]) => clientZones.includes(zone));
+  const [few] = counts.sort(([, a], [, b]) => a - b);
+  if (by === undefined || few === undefined) return [];
+  const [zone, own] = few;
+  const load = 1 / clientZones.length / own;
+  const times = load * endpoints.length;
+  if (times < MUCH) return [];
+  const evidence = `${by.client} (${by.evidence.object}) keeps to zones: endpoints in ${zone} (${own} of ${endpoints.length}) get ${times.toFixed(1)} times an even share each, if all zones have as many clients.`;
+  const shares = /^istio(?!-a)/.test(by.client) ? OR_SHARES : '';
+  return [
+    cause(
+      'prerequisite',
+      'UnevenLoad',
+      evidence,
+      `${unplacedRemedy(facts, zone, load) ?? remedyOf('PodsNotSpread')}${shares}`,
+    ),
+  ];
+};
 
 /** Hints that are followed and still cost something. */
 export const balanceCauses = (facts: Facts): Cause[] =>
@@ -120,6 +147,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // envoyproxy/gateway#8816, #10002
   'Have the route name the Service in place of the Backend: Envoy then balances requests over its Pods (by zones from Envoy Gateway 1.4 on). Or make the name of a headless Service that of the Backend.':
     /^from Backend /,
+  // Kuadrant/authorino-operator#362
+  'Have the cluster of that EnvoyFilter name a headless Service (`STRICT_DNS`, `ROUND_ROBIN`): Envoy then has the address of each Pod, and balances requests over them. One that an operator owns is made there.':
+    /^from EnvoyFilter /,
   // prometheus/prometheus#8402, #15329, VictoriaMetrics/VictoriaMetrics#2388
   'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator) or `dns+` before it (vmagent from 1.149 on), or put a proxy in between that balances requests.':
     /^from (?:Prometheus |-*remoteWrite[._]url$)/,
@@ -173,6 +203,11 @@ const NAMED_REMEDY =
 /** traefik/traefik#10303, #13358, #6069 */
 const NATIVE_REMEDY =
   'For even load a route of the Kubernetes providers without `nativeLB`: then Traefik balances over Pods, in whatever zone. Or `maxIdleConnsPerHost: -1` in the ServersTransport of the route (or `--serversTransport.maxIdleConnsPerHost=-1` for all), which opens a connection for each request (of HTTP/1.1).';
+
+/** apache/apisix#4634; these keep pools of connections without being asked to, which NGINX does not */
+const POOLS = /(?:^|\/)(?:apisix|kong|kong-gateway|haproxy|envoy)[:@]/;
+const OF_POOLS =
+  'Have that proxy balance over Pods: it sees one address, the cluster IP, to which its algorithm does nothing. Ingresses or routes of its controller give it the addresses of Pods, and so does a headless Service, where it looks names up anew.';
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
 export const stickyCauses = (facts: Facts): Cause[] => {
@@ -246,8 +281,11 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
-    const isMeant = (pods.length === 1 || (scaler && (isFew || isOutside))) && !isAged && facts.wish.mode === 'none';
-    return isMeant ? sticky(evidence, images.join().includes('ingress-nginx') ? OF_NGINX : OF_AGE) : [];
+    const pooled = bypasses.length === 0 && from.some((each) => POOLS.test(each));
+    const isScaled = scaler && (isFew || isOutside);
+    const isMeant = (pods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
+    const remedy = images.join().includes('ingress-nginx') ? OF_NGINX : OF_AGE;
+    return isMeant ? sticky(evidence, pooled ? OF_POOLS : remedy) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;
   const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.kind === 'Mapping')?.entry;

@@ -222,6 +222,7 @@ const REFERENCES = {
 const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly Fields[]) => readonly Fields[]>> = {
   ServiceExport: (_, name) => [{ name }],
   Backend: (_, __, all) => all.map((inner) => hostOf(fieldsIn(inner, 'fqdn'), 'hostname')),
+  EnvoyFilter: (_, __, all) => all.map((inner) => hostOf(fieldsIn(inner, 'socket_address'), 'address')),
   Prometheus: (spec) => listIn(spec, 'remoteWrite').map((inner) => hostOf(inner, 'url')),
   ServiceEntry: (spec) =>
     textsIn(spec, 'hosts').flatMap((host) => (/\.svc(?:\.|$)/.test(host) ? hostOf({ host }) : [])),

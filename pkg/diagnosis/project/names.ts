@@ -85,7 +85,7 @@ const MOST_LINES = 2_000;
 const MOST_TEXT = 131_072;
 
 const entryIn = (line: string): Text[] => {
-  const [, name = '', value = ''] = (line.length < LONGEST_LINE && ENTRY.exec(line)) || [];
+  const [, name = '', value = ''] = (line.length < LONGEST_LINE && ENTRY.exec(line.trimStart())) || [];
   if (name !== '' && ADDRESSES.test(line)) return [{ name, value: line }];
   return (KEY.test(name) && WORD.test(value)) || REGISTRY_NAME.test(name) ? [{ name, value }] : [];
 };
