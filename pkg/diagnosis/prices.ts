@@ -2,7 +2,7 @@
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
 import { type Fields, byText, nameOf } from '../apis/values.ts';
-import { AZURE } from './models/lookup.ts';
+import { isAzure } from './models/lookup.ts';
 import { FieldError, asFields, asStrings, asText, fieldAt, listReader } from './project/fields.ts';
 import { reader, record, requiredTextAt } from './project/fields.ts';
 
@@ -47,7 +47,7 @@ const listPricesFor = (nodes: readonly Node[]): PriceTable => {
   const has = (label: RegExp): boolean =>
     nodes.some(({ metadata }) => Object.keys(metadata?.labels ?? {}).some((key) => label.test(key)));
   if (has(/^(?:cloud\.google\.com\/gke-|topology\.gke\.io\/)/)) return BUILT_IN_PRICES.gcp;
-  return BUILT_IN_PRICES[has(AZURE) ? 'azure' : DEFAULT_PRICES];
+  return BUILT_IN_PRICES[nodes.some(isAzure) ? 'azure' : DEFAULT_PRICES];
 };
 
 export const isBuiltInPrices = (name: string): name is keyof typeof BUILT_IN_PRICES =>

@@ -44,7 +44,16 @@ const isTwin = (...services: readonly Service[]): boolean => {
 /** The latter register endpoints of Services in Consul (hashicorp/consul-k8s#126). */
 const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
-const INTERCEPTOR = '/http-add-on-interceptor:';
+const INTERCEPTOR = /\/http-add-on-interceptor[:@]/;
+/** Where one is asked for, and none is seen: of a release that is not known. */
+const UNSEEN: Runner = {
+  kind: 'Deployment',
+  namespace: '',
+  name: '',
+  podLabels: {},
+  serviceAccount: '',
+  images: ['/http-add-on-interceptor@'],
+};
 /** By kind: images of what connects to names that its objects hold. */
 const CALLING: Record<string, RegExp> = { Backend: /\/envoy:/, EnvoyFilter: GATEWAY, Prometheus: /\/prometheus:/ };
 
@@ -95,7 +104,7 @@ const NATIVE = ['traefik.ingress.kubernetes.io/service.nativelb', 'traefik.io/se
 /** What many Services of one snapshot share; `near`: what runs, by namespace. */
 export const memberIndex = (services: readonly Service[], near: Runners, entries: readonly EntryObject[]) => {
   const runners = [...near.values()].flat();
-  const interceptors = runners.filter(({ images }) => images.join().includes(INTERCEPTOR));
+  const interceptors = runners.filter(({ images }) => images.some((image) => INTERCEPTOR.test(image)));
   const traefiks = runners.filter(({ images }) => TRAEFIK.image.test(images.join()));
   const marked = services.filter(({ metadata }) => NATIVE.some((key) => metadata?.annotations?.[key] === 'true'));
   const natives = new Set(marked.map(keyOfService));
@@ -109,7 +118,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
       const isKeda = /^(?:HTTPScaledObject|InterceptorRoute)$/.test(entry.kind);
       const calling = CALLING[entry.kind];
       const named = calling ? runners.filter(({ images }) => calling.test(images.join())) : [];
-      const proxies = isKeda ? interceptors : isNative ? traefiks : named;
+      const proxies = isKeda ? (interceptors.length > 0 ? interceptors : [UNSEEN]) : isNative ? traefiks : named;
       return proxies.map((runner) => ({ service, runner, by: objectTitle(entry), host: service, scheme: undefined }));
     }),
   );
@@ -263,10 +272,12 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
 /** KEDA's interceptors, from the release on in which they connect to Pods unless that is switched off. */
 const byInterceptors = (service: Service, { callers }: MemberIndex): Found[] =>
   (callers.get(keyOfService(service)) ?? []).flatMap(({ runner: { images, steering = '' }, by }) => {
-    const image = images.find((each) => each.includes(INTERCEPTOR)) ?? '';
-    const { major = 0, minor = 16 } = imageVersion(image) ?? {};
+    const image = images.find((each) => INTERCEPTOR.test(each)) ?? '';
+    const release = imageVersion(image);
+    const { major = 0, minor = 16 } = release ?? {};
     if (image === '' || (major === 0 && minor < 16) || steering.includes('KEDA_HTTP_DIRECT')) return [];
-    return [{ client: 'keda-interceptor', evidence: { object: by, field: 'service', value: keyOfService(service) } }];
+    const evidence = { object: by, field: 'service', value: keyOfService(service) };
+    return [{ client: 'keda-interceptor', evidence, possible: !release && image.includes('@') }];
   });
 
 /** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */

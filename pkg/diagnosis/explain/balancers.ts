@@ -157,7 +157,7 @@ const FAMILIES: readonly Kind[] = [
     enters: 'through any Node that the load balancer of Google picks',
     // kubernetes/ingress-gce pkg/annotations/service.go; GKE documents it from 1.31.0-gke.1506000 on
     evenly: 'weigh Nodes by their Pods (annotation `networking.gke.io/weighted-load-balancing: pods-per-node`)',
-    remedy: `${STAYS} On GKE zones count for an internal load balancer with subsetting only, from 1.33.3-gke.1392000 on: \`spec.trafficDistribution: PreferClose\`, with Pods in each zone of its clients (kubernetes/ingress-gce#2815).`,
+    remedy: `On GKE zones count for an internal load balancer with subsetting only, from 1.33.3-gke.1392000 on: \`spec.trafficDistribution: PreferClose\`, with Pods in each zone of its clients (kubernetes/ingress-gce#2815). ${STAYS}`,
     modes: {
       affinity: {
         enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",

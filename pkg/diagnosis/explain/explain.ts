@@ -220,7 +220,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const lent = has('PodsNotSpread') && inOneZone(facts) ? ['HintsLost', 'HintedForOtherZone'] : [];
   const isGateSaid = !canAsk && (has('NotRequested') || has('HintsControllerGateOff'));
   const unasked = has('NotRequested') && 'ProxyNeedsAnnotation';
-  const unsaid = new Set([isWaitSaid && 'PodsWaiting', unasked, isGateSaid && 'HintsGateOff', ...lent]);
+  const alike = has('ZoneIsNone') ? ['NodesInOneZone', 'SingleZone'] : [];
+  const unsaid = new Set([isWaitSaid && 'PodsWaiting', unasked, isGateSaid && 'HintsGateOff', ...lent, ...alike]);
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
   const [says, sets, only] = elsewhere(facts);

@@ -237,7 +237,10 @@ export const GONE_KEYS =
 /** OpenYurt's, and those of edge platforms like it (openyurtio/openyurt#590, #2269). */
 const EDGE_KEYS = /(?:^|\/)topologyKeys$/;
 const EDGE_REMEDY =
-  'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it; older releases of OpenYurt filter nothing on Kubernetes 1.21 and newer (openyurtio/openyurt#789). Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
+  'Older releases of OpenYurt filter nothing on Kubernetes 1.21 and newer (openyurtio/openyurt#789). Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
+const EDGE_RUNS = 'See that the agent runs on each Node, and that each Node is in a pool.';
+const EDGE_THROUGH =
+  'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it.';
 
 const EDGE_CILIUM =
   'Have agents on edge Nodes read through yurthub: a DaemonSet of Cilium for them with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`, and `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
@@ -251,11 +254,13 @@ export const edgeRequest = ({ service, name, snapshot, nodes, index }: Facts): C
   const past = `${asks}; Cilium routes here, and its agents read the API server itself.`;
   if (nodes.some((node) => index.routers.of(node).router === 'cilium'))
     return cause('wanted', 'NotRequested', past, EDGE_CILIUM);
-  const through =
-    own === undefined
-      ? 'whether kube-proxy reads through it was not seen'
-      : `kube-proxy has a kubeconfig of its own (${objectTitle(own)}, clientConnection.kubeconfig) and reads past it`;
-  return cause('wanted', 'NotRequested', `${asks}; ${through}.`, EDGE_REMEDY);
+  const title = 'ConfigMap kube-system/kube-proxy';
+  const unseen = itemsOf(snapshot.routers).some((each) => objectTitle(each) === title)
+    ? [`kube-proxy has no kubeconfig of its own (${title}), and reads through it on Nodes that run one`, EDGE_RUNS]
+    : ['whether kube-proxy reads through it was not seen', EDGE_THROUGH];
+  const reads = own && `kube-proxy has a kubeconfig of its own (${objectTitle(own)}, clientConnection.kubeconfig)`;
+  const [through = '', remedy = ''] = reads ? [`${reads} and reads past it`, EDGE_THROUGH] : unseen;
+  return cause('wanted', 'NotRequested', `${asks}; ${through}.`, `${remedy} ${EDGE_REMEDY}`);
 };
 
 /** Keys that people take for those that ask; Istio's is read by Istio. */

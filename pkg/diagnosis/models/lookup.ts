@@ -65,15 +65,20 @@ export const familiesOf = (service: Service, slices: readonly EndpointSlice[]): 
 };
 
 /** AKS, and Azure's driver of disks anywhere. */
-export const AZURE = /^(?:kubernetes\.azure\.com\/|topology\.disk\.csi\.azure\.com\/)/;
+const AZURE = /^(?:kubernetes\.azure\.com\/|topology\.disk\.csi\.azure\.com\/)/;
+
+export const isAzure = ({ metadata, spec }: Node): boolean =>
+  spec?.providerID?.startsWith('azure:') === true ||
+  /^aks-\S+-(?:vmss\w{6}|\d+)$/.test(metadata?.name ?? '') ||
+  Object.keys(metadata?.labels ?? {}).some((own) => AZURE.test(own));
 
 /**
  * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
  * number in several (Azure/karpenter-provider-azure#1002).
  */
 export const noZonesOf = (nodes: readonly Node[]): string[] => {
-  const azure = nodes.filter(({ metadata }) => Object.keys(metadata?.labels ?? {}).some((own) => AZURE.test(own)));
-  return [...new Set(azure.map(zoneOfNode))].filter((zone) => /^\d+$/.test(zone)).sort(byText);
+  const zones = new Set(nodes.filter(isAzure).map(zoneOfNode));
+  return [...zones].filter((zone) => /^\d+$/.test(zone)).sort(byText);
 };
 
 export type ReadyEndpoint = ReturnType<typeof readyEndpoint>;

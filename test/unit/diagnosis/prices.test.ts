@@ -60,6 +60,16 @@ describe('built-in prices', () => {
       expect(tariffOf(undefined, nodes).table).to.equal(BUILT_IN_PRICES[prices]);
     });
 
+  it('are those of azure where Nodes have its provider ID, or a name of AKS', () => {
+    const [byId, byName] = [
+      node({ spec: { providerID: 'azure:///subscriptions/s' } }),
+      node({ metadata: { name: 'aks-system-12345678-vmss00000a' } }),
+    ];
+    expect([byId, byName].map((own) => tariffOf(undefined, [own]).table === BUILT_IN_PRICES.azure)).to.not.include(
+      false,
+    );
+  });
+
   it('are known by name, and only by their own names', () => {
     expect(isBuiltInPrices(DEFAULT_PRICES)).to.equal(true);
     expect(isBuiltInPrices('toString')).to.equal(false);

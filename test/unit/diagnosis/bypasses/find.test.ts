@@ -68,6 +68,8 @@ const interceptor = (tag: string, ...env: readonly object[]) => [
     spec: { template: { spec: { containers: [{ image: `ghcr.io/kedacore/http-add-on-interceptor:${tag}`, env }] } } },
   }),
 ];
+const byDigest = (own: Objects[number]): Objects[number] =>
+  JSON.parse(JSON.stringify(own).replace('interceptor:0', 'interceptor@sha256:0')) as Objects[number];
 const headless = (name: string, selector: object) =>
   object('v1', 'Service', name, { spec: { clusterIP: 'None', selector } });
 
@@ -627,6 +629,8 @@ describe('clients that bypass the proxies', () => {
       /^goes: its destination controller filters by hints for zones \(/,
     ],
     ['of two revisions', [running('i/pilot:1.27.1'), old, running('i/pilot:1.20.3')], /on; seen: i\/pilot:1\.20\.3/],
+    ["or KEDA's interceptor by digest", interceptor('0').map(byDigest), /^may: KEDA's HTTP interceptor/],
+    ["or KEDA's interceptor, not seen", interceptor('0.16.0').slice(0, 1), /^may: KEDA's HTTP interceptor/],
     ['of which it is the control plane', [running('i/pilot:1.27.1'), pod('istio-proxy')], /^$/],
   ];
   for (const [name, objects, said] of meshes) {
