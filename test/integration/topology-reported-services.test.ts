@@ -187,6 +187,7 @@ const BARRED = {
   metadata: { ...DOWN.metadata, creationTimestamp: '2025-02-02T00:00:00Z' },
   status: UNTAINTED_SERVER.status,
 };
+const OF_MONGO = behindWeb({ image: 'docker.io/mongo:4.4.14' });
 const GROUPED = running('k8s.io/autoscaling/cluster-autoscaler:v1.21.2');
 const OLDER = {
   ...WAITING,
@@ -2688,6 +2689,15 @@ const ROWS: readonly Row[] = [
     /^✗ not wanted/,
     /a primary and replicas, which refuse what is written .*ask Sentinel/,
     /kubectl (?:annotate|patch)|Helm owns it/,
+  ],
+  [
+    'https://github.com/mongodb/mongodb-kubernetes-operator/issues/1029',
+    { endpoints: ['a', 'b', 'c'], extra: [{ ...OF_MONGO, spec: { ...OF_MONGO.spec, replicas: 3 } }] },
+    'NotWanted',
+    'NotRequested',
+    /; members \(StatefulSet shop\/stores\) goes around it$/,
+    /a primary and secondaries, .*→ Have drivers take all members, .* with `replicaSet`/,
+    /kubectl (?:annotate|patch)/,
   ],
   [
     'https://github.com/OT-CONTAINER-KIT/redis-operator/issues/472',

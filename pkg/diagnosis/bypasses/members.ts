@@ -209,7 +209,8 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
   // The program shows, by an image or a name, and so does the port.
   const isAtPort = sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true);
-  const isSure = always === 'surely' || isAtPort;
+  const isSeveral = always === 'several' && own.some(({ replicas = 0 }) => replicas > 1);
+  const isSure = always === 'surely' || isAtPort || isSeveral;
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
     const known =
@@ -223,13 +224,15 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
     return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: !isSure, behind, own: ways }));
   }
   const { by, host, runner } = callerOf(twin) ?? { by: 'spec.selector', host: 'the same Pods, without cluster IP' };
+  const then = ways.decides ? `; ${ways.decides}` : ' and connects to those, whatever hints say';
   const called = runner && {
-    decides: `${objectTitle(runner)} takes addresses of the same Pods from it (${by} names ${host}) and connects to those, whatever hints say`,
     setting: `the name of ${object} in its place, where any Pod may answer`,
+    ...ways,
+    decides: `${objectTitle(runner)} takes addresses of the same Pods from it (${by} names ${host})${then}`,
   };
   const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };
   const possible = called === undefined && !isSure;
-  return [{ client: 'headless-service', evidence, possible, own: { ...called, ...ways } }];
+  return [{ client: 'headless-service', evidence, possible, own: called ?? ways }];
 };
 
 /** Services that it names, also by a cluster IP, whose Pods it selects too, or that select it. */

@@ -20,6 +20,7 @@ const OF_REDPANDA =
   'follower fetching (KIP-392): `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
 const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
+const OF_MONGO = '`readPreference=nearest`, or tags of its zone, for reads: what is written goes to the primary';
 const BY_PARTITION =
   'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
 const BY_LEADER =
@@ -31,6 +32,8 @@ const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all 
 const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_SLOT = 'any member names the one that has the key, and clients connect to that, in whatever zone it is';
+const BY_HELLO =
+  'drivers learn the members from the one that they reach, and connect to these (older ones with `replicaSet` only; none with `directConnection=true`)';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
 const BY_HASHRING = 'it passes series on to the receivers that their hash names, in whatever zone those are';
 const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement group, in whatever zone it is';
@@ -57,10 +60,10 @@ export const GOES_ON: readonly unknown[] = [
 ];
 
 /** Of one Pod that has no others. */
-export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS];
+export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_HELLO];
 
-/** Without a headless Service too: all, all at such a port, or surely so. */
-type Always = true | 'surely' | RegExp | undefined;
+/** Without a headless Service too: all, all at such a port, or surely so, if of several Pods. */
+type Always = true | 'surely' | 'several' | RegExp | undefined;
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members. */
 export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
@@ -114,7 +117,9 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/\bsolr\b|^:8983$/, '`shards.preference=node.sysprop:` with a property for the zone', true, BY_PARTS],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, true],
-  [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone', true],
+  [/mongos\b/, '`readPreference=nearest`, or tags of its zone: its Pods route to members of all zones'],
+  // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
+  [/mongo|^:27017$/, OF_MONGO, 'several', BY_HELLO],
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
   [/serving\/cmd\/activator/, NONE, 'surely', BY_REVISION],

@@ -125,18 +125,25 @@ export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined =>
 const SCALED = '; where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean';
 
 const OF_REDIS = /"port":6379\b.*"port":26379\b|"redis_setup_type":"replication"/;
-/** Programs behind a cluster IP none of whose Pods answers for another, by image or spec: bitnami/charts#5201, #26578, OT-CONTAINER-KIT/redis-operator#472. */
+/** Not its routers. */
+const OF_MONGO = /^(?!.*\bmongos\b).*(?:^|\/)(?:percona-server-)?mongo(?:db(?:-\w+-server)?)?[:@]/;
+/** Programs behind a cluster IP none of whose Pods answers for another, by image or spec: bitnami/charts#5201, #26578, OT-CONTAINER-KIT/redis-operator#472, mongodb-kubernetes-operator#1029. */
 const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = {
   'Have clients take all Pods, from a headless Service, and the Pod of each key by its hash. Zones, affinity and chance lead to a Pod that may not have it.':
     [/(?:^|\/)memcached[:@]/, 'each of its Pods has keys of its own'],
   'Have clients ask Sentinel (port 26379) for the primary, or use a Service of the primary alone. A setting for zones would keep clients of a zone with a replica.':
     [OF_REDIS, 'its Pods are a primary and replicas, which refuse what is written (READONLY)'],
+  'Have drivers take all members, from the headless Service (`mongodb+srv://`) or a list, with `replicaSet`: they write to the primary, and read near with `readPreference=nearest`. A setting for zones would keep clients of a zone with a secondary.':
+    [OF_MONGO, 'its Pods are a primary and secondaries, which refuse what is written (NotMaster)'],
 };
 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of a mesh that decides for all clients that are seen, or of Pods that are not alike. */
 export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string] => {
   const { bypasses, autoscalers, workloads, service, endpoints, version } = facts;
-  const signs = [JSON.stringify(service.spec ?? {}), ...workloads.flatMap(({ images }) => images)];
+  const signs = [
+    JSON.stringify(service.spec ?? {}),
+    ...workloads.flatMap(({ images, name }) => images.map((own) => `${own} ${name}`)),
+  ];
   const unlike = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own)));
   if (unlike && endpoints.length > 1) return [`Any Pod may be the wrong one: ${unlike[1][1]}. `, '', unlike[0]];
   const past = bypasses.find(

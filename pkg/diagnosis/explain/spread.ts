@@ -157,8 +157,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const [shrunk, evened] = facts.autoscalers.some(byMean)
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
-  if (constraint === undefined && !zoneAntiAffinity)
-    return say(`${who} has no topologySpreadConstraint on ${LABEL_ZONE}.`, held && `${held}${SOFT_FOR_NEW}`);
+  // Azure/AKS#3036
+  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference.`;
+  if (constraint === undefined && !zoneAntiAffinity) return say(bare, held && `${held}${SOFT_FOR_NEW}`);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));
   const swept = isSeen || shrunk !== '' ? OF_DESCHEDULER : '';
