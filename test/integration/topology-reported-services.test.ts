@@ -1487,8 +1487,22 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NoEndpoints',
     /no endpoint is ready/,
-    /near and far alike.*For that: nothing without an endpoint here/,
+    /near and far alike.*For that: a global Service of another name in each/,
     /affinity=local/,
+  ],
+  // Up to 1.17 that is none.
+  [
+    'https://github.com/cilium/cilium/issues/46623#before',
+    {
+      annotations: { 'service.cilium.io/global': 'true', 'service.cilium.io/affinity': 'none' },
+      plane: cilium('1.17.6', { 'enable-service-topology': 'true' }),
+      spec: CLOSE,
+    },
+    'Unknown',
+    '',
+    /^\? not known: .*endpoints of other clusters get a share/,
+    /kubectl annotate service web -n shop --overwrite service\.cilium\.io\/affinity=local/,
+    /leaves out/,
   ],
   [
     'https://github.com/cilium/cilium/pull/23298',

@@ -136,30 +136,32 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
 
 /** Cilium reads affinity of global Services alone (cilium/cilium#23298). */
 const NOT_GLOBAL = /^(?![^]*\bglobal(?:-service)?=true)/i;
+/** Up to 1.17 any other value is none (cilium/cilium#46623). */
+const BY_AFFINITY = /cilium\S*affinity=(?:(?:local|remote)$|.(?![^]*\bcilium:v1\.(?:\d|1[0-7])\.))/im;
 
 /** Who chooses among clusters, Pods of functions and models, and of what Istio has beside Services. */
 export const OTHERS = {
   'cilium-clustermesh': {
     decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
-    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity=local`',
+    setting: '`kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
     adds: true,
     source: 'cilium/cilium#29200, #31609',
-    unless: /cilium\S*affinity=./,
+    unless: BY_AFFINITY,
   },
   'cilium-clustermesh/none': {
     decides: 'Cilium sends to the endpoints of other clusters, near and far alike, which are not among these objects',
     setting:
-      'nothing without an endpoint here: affinity knows this cluster and the others as one; to choose among those, a global Service of a name of its own in each',
+      'a global Service of another name in each cluster, which clients choose by name: affinity knows this cluster and the others as one, and changes nothing without an endpoint here',
     adds: true,
     source: 'cilium/cilium#29200',
-    unless: /cilium\S*affinity=./,
+    unless: BY_AFFINITY,
   },
   'cilium-clustermesh/unknown': {
     decides:
-      'Cilium from 1.18 on takes an affinity other than local and remote, `none` too, for one of its own: it leaves out the endpoints of other clusters (seen in 1.18.10; mended in June 2026)',
+      'Cilium 1.18, and 1.19 before June 2026, take an affinity other than local and remote, `none` too, for one of its own: it leaves out the endpoints of other clusters',
     setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-` is none everywhere',
     source: 'cilium/cilium#46623, #46635',
-    unless: NOT_GLOBAL,
+    unless: /^(?![^]*\bglobal(?:-service)?=true)|\bcilium:v1\.(?:\d|1[0-7])\./i,
   },
   'cilium-clustermesh/remote': {
     decides:

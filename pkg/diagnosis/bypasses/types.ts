@@ -22,7 +22,7 @@ export interface Client {
   readonly fails?: true;
   /** It follows the same hints as the Service's proxies. */
   readonly byHints?: boolean;
-  /** Annotations of the Service, each a line `key=value`, for which something else holds. */
+  /** Annotations of the Service, each a line `key=value`, and images behind them, for which something else holds. */
   readonly unless?: RegExp;
   /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
   readonly kept?: RegExp;
@@ -38,4 +38,10 @@ export interface Client {
   readonly edition?: RegExp;
   /** Objects of these kinds decide first. */
   readonly byRule?: `${string}Rule` | `${string}Policy` | `${string}Strategy` | 'ServiceResolver ProxyDefaults';
+}
+
+/** What other objects say of how programs were started. */
+export interface SeenBeside {
+  readonly steering: string;
+  readonly images: readonly string[];
 }
