@@ -62,6 +62,8 @@ export const LABEL_PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
 
 /** Who writes a slice. */
 export const LABEL_SLICE_MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
+/** By that label, the one that writes the slices of Services with a selector. */
+export const SLICE_CONTROLLER = 'endpointslice-controller.k8s.io';
 
 /** Gardener's label; means same-zone. Mirrored from the Service to its slices. */
 export const LABEL_CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/consider';

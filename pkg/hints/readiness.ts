@@ -4,7 +4,7 @@
 // pkg/loadbalancer/writer/writer.go), and 1.14 to 1.19 ignores all hints where one that terminates has none. A hint for a zone that no
 // client is in does neither; kube-proxy looks at no hints of endpoints that are not ready (pkg/proxy/topology.go).
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
-import { LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE, isNowhere } from '../apis/names.ts';
+import { LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE, SLICE_CONTROLLER, isNowhere } from '../apis/names.ts';
 import { defined } from '../apis/values.ts';
 
 const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
@@ -32,10 +32,7 @@ export const isNodeName = (value: unknown): value is string =>
  * Their reconcilers take every endpoint anew, without hints, when the conditions of one change (`reconcileByPortMapping` of
  * k8s.io/endpointslice reconciler.go and of pkg/controller/endpointslicemirroring, Kubernetes 1.36).
  */
-const REBUILDING: ReadonlySet<unknown> = new Set([
-  'endpointslice-controller.k8s.io',
-  'endpointslicemirroring-controller.k8s.io',
-]);
+const REBUILDING: ReadonlySet<unknown> = new Set([SLICE_CONTROLLER, 'endpointslicemirroring-controller.k8s.io']);
 
 /**
  * Whether no endpoint of the slice becomes ready with the hints that it has now. A writer that changes `ready` in place would publish a ready

@@ -133,16 +133,23 @@ const reasonOf = (error: unknown): ConnectionErrorReason => {
   return CUT_CODES.has(code) || http2 || name === 'HTTPParserError' ? 'Cut' : 'Unreachable';
 };
 
-/** The whole body; what goes on for too long is broken off. */
-const bytesOf = async (body: Dispatcher.ResponseData['body'], request: RequestIdentity): Promise<Buffer> => {
-  const bytes = createGrowingBuffer(MAX_ANSWER_BYTES);
+/** The whole body; what has more than `limit` bytes is broken off with `tooLong`. */
+export const bytesWithin = async (
+  limit: number,
+  body: Dispatcher.ResponseData['body'],
+  tooLong: () => Error,
+): Promise<Buffer> => {
+  const bytes = createGrowingBuffer(limit);
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     // Leaving the loop destroys the body, and with it the request.
-    if (bytes.length + chunk.length > MAX_ANSWER_BYTES) throw new AnswerTooLongError(request);
+    if (bytes.length + chunk.length > limit) throw tooLong();
     bytes.push(chunk);
   }
   return bytes.take();
 };
+
+const bytesOf = (body: Dispatcher.ResponseData['body'], request: RequestIdentity): Promise<Buffer> =>
+  bytesWithin(MAX_ANSWER_BYTES, body, () => new AnswerTooLongError(request));
 
 /** Undefined for what is no JSON, or for too many values to make of it. */
 const parsed = (bytes: Buffer): unknown =>

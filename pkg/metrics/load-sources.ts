@@ -3,6 +3,7 @@ import { PROMETHEUS_DEFAULTS, RESOURCE_METRICS } from '../apis/config/load-sourc
 import type { MetricSourceConfiguration, TrafficMeterSourceConfiguration } from '../apis/config/load-sources.ts';
 import { METER_NAMESPACE } from '../apis/names.ts';
 import { errorText } from '../apis/values.ts';
+import type { CountedUnit, ZonePairLoad } from '../flow/assemble/turn.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
 import { bytesOf, hasZones } from '../traffic/measured.ts';
 import { METER_METRICS, type ReadingPair, averageBetween, pairsWith } from '../traffic/meter-reading.ts';
@@ -11,7 +12,7 @@ import { createPrometheus } from './prometheus.ts';
 import { createResourceMetrics } from './resource-metrics.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { LoadError } from './types.ts';
-import type { ClosableSource, CountedUnit, LoadQuery, LoadReading, LoadSource, ZonePairSample } from './types.ts';
+import type { ClosableSource, LoadQuery, LoadReading, LoadSource } from './types.ts';
 
 // Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
 // themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.
@@ -33,7 +34,7 @@ interface Read<S> {
 
 /** How the pairs of zones are read; rejects with a `LoadError` as sources do. */
 interface PairReader {
-  read(query: LoadQuery, signal: AbortSignal): Promise<Read<ZonePairSample>>;
+  read(query: LoadQuery, signal: AbortSignal): Promise<Read<ZonePairLoad>>;
   close(): Promise<void>;
 }
 

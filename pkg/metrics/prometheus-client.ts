@@ -5,7 +5,7 @@ import { defined } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';
 import { abortable, createDeadline, ownTurn } from '../kubernetes/wait.ts';
 import { type Credentials, type FileSource, authenticated, createFileSource } from '../kubernetes/credentials.ts';
-import { createGrowingBuffer } from '../kubernetes/exchange.ts';
+import { bytesWithin } from '../kubernetes/exchange.ts';
 import { type TransportRequest, createTransport } from '../kubernetes/transport.ts';
 import type { Clock } from '../kubernetes/types.ts';
 import { failureOf } from './prometheus-answer.ts';
@@ -73,16 +73,10 @@ const codeOf = (error: unknown): string => {
 
 /** The whole body as text. @throws LoadError when it has more than `limit` bytes, or values and keys out of proportion to it. */
 const readBody = async (body: Dispatcher.ResponseData['body'], limit: number): Promise<string> => {
-  const bytes = createGrowingBuffer(limit);
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    // Leaving the loop destroys the stream and with it the connection.
-    if (bytes.length + chunk.length > limit)
-      throw new LoadError('BadAnswer', `the answer has more than ${limit} bytes`);
-    bytes.push(chunk);
-  }
-  const text = bytes.take();
+  const tooMuch = (what: string): LoadError => new LoadError('BadAnswer', `the answer has more than ${what}`);
+  const text = await bytesWithin(limit, body, () => tooMuch(`${limit} bytes`));
   const most = Math.floor(limit / BYTES_AN_ITEM);
-  if (!hasItemsWithin(most, text)) throw new LoadError('BadAnswer', `the answer has more than ${most} values and keys`);
+  if (!hasItemsWithin(most, text)) throw tooMuch(`${most} values and keys`);
   await ownTurn(text.length);
   return text.toString('utf8');
 };

@@ -1,42 +1,9 @@
 // What a source of load gives the flow controller: samples per Pod, or demand per pair of zones.
 import type { LabelSelector } from '../apis/admission.ts';
-
-/** Load of one Pod, averaged over a window. A later sample of the same Pod has a later `sampledAt`; the same has the same. */
-export interface PodSample {
-  readonly pod: string;
-  /** In the unit of the Service's capacity: cores, unless a FlowPolicy's query and value say otherwise. 0 or more. */
-  readonly load: number;
-  /** End of the window, seconds since 1970 on our own clock: never later than the reading. */
-  readonly sampledAt: number;
-  /** Length of the window, seconds. */
-  readonly window: number;
-}
-
-/** Load that clients of one zone put on endpoints of another (or the same), averaged over a window. */
-export interface ZonePairSample {
-  readonly sourceZone: string;
-  readonly destinationZone: string;
-  readonly load: number;
-  readonly sampledAt: number;
-  readonly window: number;
-}
+import type { Load } from '../flow/assemble/turn.ts';
 
 /** Nothing was measured is an empty list, not an error. */
-export type LoadReading =
-  | { readonly kind: 'pods'; readonly samples: readonly PodSample[]; readonly problems: readonly string[] }
-  | {
-      readonly kind: 'zone-pairs';
-      readonly samples: readonly ZonePairSample[];
-      /**
-       * Samples count these a second instead of load in the unit of the capacity, with the load of the Pods beside them, from which
-       * what one of them takes is learned.
-       */
-      readonly counts?: { readonly unit: CountedUnit; readonly pods: readonly PodSample[] };
-      readonly problems: readonly string[];
-    };
-
-/** What a meter counts: new connections, or megabytes (10⁶) of requests and answers. */
-export type CountedUnit = 'Connection' | 'Megabyte';
+export type LoadReading = Load & { readonly problems: readonly string[] };
 
 export interface LoadQuery {
   readonly namespace: string;

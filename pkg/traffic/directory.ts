@@ -1,7 +1,7 @@
 // Which Service an address belongs to, in which zone it is and what slices say of it: from Services, EndpointSlices and Nodes.
 import { type EndpointSlice, type Node, type Service, zoneOfNode } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
-import { LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY } from '../apis/names.ts';
+import { LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY, SLICE_CONTROLLER } from '../apis/names.ts';
 import { byText, keyOf, nameOf } from '../apis/values.ts';
 import { isZoneName } from '../hints/readiness.ts';
 import { canonicalAddress, keyOfAddress, keyOfRange } from './addresses.ts';
@@ -76,8 +76,6 @@ const createPool = (): ((endpoint: Endpoint) => Endpoint) => {
  * load balancer; owners of Services write any text into `externalIPs`.
  */
 const KINDS = ['cluster', 'loadBalancer', 'external'] as const;
-
-const CONTROLLER = 'endpointslice-controller.k8s.io';
 
 /** The API server sets the time, so nothing becomes older than it is. */
 const oldestFirst = ({ by: left }: Claim, { by: right }: Claim): number =>
@@ -208,7 +206,7 @@ export const createDirectory = (now: () => number = () => 0) => {
       const by: SliceOwner = {
         ...owner,
         service: `${owner.namespace}/${service}`,
-        isKept: labels[LABEL_SLICE_MANAGED_BY] === CONTROLLER,
+        isKept: labels[LABEL_SLICE_MANAGED_BY] === SLICE_CONTROLLER,
         ports: (slice.ports ?? []).map(({ protocol = 'TCP', port }) => portKey(protocol, port)),
         version,
       };

@@ -13,7 +13,8 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   SERVICES,
 } from '../../pkg/apis/resources.ts';
-import type { LoadSource, PodSample } from '../../pkg/metrics/types.ts';
+import type { PodLoad } from '../../pkg/flow/assemble/turn.ts';
+import type { LoadSource } from '../../pkg/metrics/types.ts';
 import { flowPolicyDefinition } from '../../hack/lib/crd.ts';
 import { FLOW_POLICY_API_VERSION, type FlowPolicy, type FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { FLOW_CONTROLLER, SETTINGS_RECONCILER, registrationFor, startAdmission } from '../fixtures/admission-server.ts';
@@ -131,7 +132,7 @@ const createPlant = (sandbox: Sandbox, clock: SkippingClock): Plant => {
           .filter(
             ({ metadata, addressType }) => metadata?.labels?.[LABEL_SERVICE_NAME] === service && addressType === 'IPv4',
           );
-        const samples: PodSample[] = plant.silent
+        const samples: PodLoad[] = plant.silent
           ? []
           : [...loadsUnderHints(slices, plant.demand)]
               .filter(([pod]) => pods.has(pod))

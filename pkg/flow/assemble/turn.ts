@@ -90,25 +90,40 @@ export interface PodCpu {
   readonly limits: number | null;
 }
 
+/** Averaged over a window. */
 interface Windowed {
+  /** In the unit of the Service's capacity: cores, unless a FlowPolicy's query and value say otherwise. 0 or more. */
   readonly load: number;
-  /** End of the window, seconds since 1970. */
+  /** End of the window, seconds since 1970 on our own clock: never later than the reading. */
   readonly sampledAt: number;
-  /** Seconds. */
+  /** Length of the window, seconds. */
   readonly window: number;
 }
 
-interface PodLoad extends Windowed {
+/** Load of one Pod. A later sample of the same Pod has a later `sampledAt`; the same has the same. */
+export interface PodLoad extends Windowed {
   readonly pod: string;
 }
+
+/** Load that clients of one zone put on endpoints of another (or the same). */
+export interface ZonePairLoad extends Windowed {
+  readonly sourceZone: string;
+  readonly destinationZone: string;
+}
+
+/** What a meter counts: new connections, or megabytes (10⁶) of requests and answers. */
+export type CountedUnit = 'Connection' | 'Megabyte';
 
 export type Load =
   | { readonly kind: 'pods'; readonly samples: readonly PodLoad[] }
   | {
       readonly kind: 'zone-pairs';
-      readonly samples: readonly (Windowed & { readonly sourceZone: string; readonly destinationZone: string })[];
-      /** Samples count these a second, and the load of Pods is given too. */
-      readonly counts?: { readonly unit: string; readonly pods: readonly PodLoad[] };
+      readonly samples: readonly ZonePairLoad[];
+      /**
+       * Samples count these a second instead of load in the unit of the capacity, with the load of the Pods beside them, from which
+       * what one of them takes is learned.
+       */
+      readonly counts?: { readonly unit: CountedUnit; readonly pods: readonly PodLoad[] };
     };
 
 export interface ObservationInput extends Pick<TurnInput, 'time' | 'podCpu' | 'load'>, ClientZones {

@@ -1,6 +1,6 @@
 // One sync of the EndpointSlice controller, as far as hints go: slices of one Service and family in, slices and events out.
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
+import { LABEL_SLICE_MANAGED_BY, SLICE_CONTROLLER } from '../../apis/names.ts';
 import { byText } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { type FeatureGates, endpointsOf, fullName } from '../features.ts';
@@ -127,11 +127,9 @@ export interface StoredHints extends SyncResult {
   readonly shares: ZoneShares;
 }
 
-const CONTROLLER = 'endpointslice-controller.k8s.io';
-
 /** The controller lists its own by the value of this label (pkg/controller/endpointslice, syncService): one without is not looked after. */
 export const isControllerSlice = ({ metadata }: EndpointSlice): boolean =>
-  metadata?.labels?.[LABEL_SLICE_MANAGED_BY] === CONTROLLER;
+  metadata?.labels?.[LABEL_SLICE_MANAGED_BY] === SLICE_CONTROLLER;
 
 /** Why the controller leaves a Service alone; undefined if it does not. */
 const whyNotManaged = ({ spec }: Service): string | undefined => {

@@ -83,7 +83,7 @@ describe('an observation', () => {
   it('has what meters count by both zones, and the load of Pods beside it', () => {
     const pair = { sourceZone: 'a', destinationZone: 'b', load: 30, sampledAt: 90, window: 2 };
     const samples = [pair, { ...pair, destinationZone: 'a', load: 10 }, { ...pair, sourceZone: 'b', load: 5 }];
-    const counts = { unit: 'Connection', pods: [{ pod: 'web-0', load: 0.25, sampledAt: 80, window: 15 }] };
+    const counts = { unit: 'Connection' as const, pods: [{ pod: 'web-0', load: 0.25, sampledAt: 80, window: 15 }] };
     const result = observationOf(input({ load: { kind: 'zone-pairs', samples, counts } }));
     const { observation } = result as Extract<typeof result, { kind: 'observation' }>;
     expect(observation.measured).to.deep.equal({
