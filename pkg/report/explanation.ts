@@ -157,10 +157,8 @@ const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
   if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
   const has = (...codes: Cause['reason'][]): boolean => causes.some(({ reason }) => codes.includes(reason));
   if (has('PolicyIgnored')) return 'not every Node reads internalTrafficPolicy Local';
-  const isVain = has('ApiServer', 'ExternalName', 'Headless');
-  return isVain
-    ? 'no setting of this Service makes zones count'
-    : 'not wanted: the Service has no recognised topology setting';
+  if (has('ApiServer', 'ExternalName', 'Headless')) return 'no setting of this Service makes zones count';
+  return 'not wanted: the Service has no recognised topology setting';
 };
 
 const unseenText = ({ routers }: Explanation): string =>
@@ -304,13 +302,11 @@ const bypassesText = ({ bypasses }: Explanation, { under, wrap }: Screen): strin
   return under('BYPASSED', INDENT, lines.join(''));
 };
 
-const causeText = ({ reason, evidence, remedy, fix = [] }: Cause, screen: Screen): string =>
-  [
-    `  ${screen.strong(reason)}\n`,
-    screen.evidence(evidence, remedy),
-    // Not wrapped: they are copied.
-    ...fix.map((command) => `      ${clean(command)}\n`),
-  ].join('');
+const causeText = ({ reason, evidence, remedy, fix = [] }: Cause, screen: Screen): string => {
+  // Not wrapped: they are copied.
+  const lines = fix.map((command) => `      ${clean(command)}\n`).join('');
+  return `  ${screen.strong(reason)}\n${screen.evidence(evidence, remedy)}${lines}`;
+};
 
 /** A command that mends several causes is printed with the first of them, and named with the others. */
 const saidOnce = (causes: readonly Cause[]): readonly Cause[] =>

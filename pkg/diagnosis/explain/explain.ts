@@ -165,7 +165,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isUnmet = wish.reason === 'NotRequested' && isEmpty && (waiting.length > 0 || (isHard && !hasFew(facts)));
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
   const isVainRequest = request?.reason === 'NotRequested';
-  const isPointless = inOnePlace(nodes) || (!wanted && (isSingle || isVainRequest || (isAlone && isChosen)));
+  const isPointless =
+    inOnePlace(nodes) || (!wanted && (isSingle || isVainRequest || (isAlone && (isChosen || waiting.length > 0))));
   // What is asked for counts once there are more.
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
   const isLater = isVainRequest && !isChosen && !isStore(facts.workloads);
