@@ -3,8 +3,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
-import { type Reported, beside, cilium, daemonSet, ingress, kubeProxy } from '../fixtures/reported-cluster.ts';
-import { BPF, nodeWith, ownedBy, podOf, proxyConfig, reportedCluster, sliceOf } from '../fixtures/reported-cluster.ts';
+import { type Reported, beside, cilium, daemonSet, ingress, kubeProxy, sliceOf } from '../fixtures/reported-cluster.ts';
+import { BPF, nodeWith, ownedBy, podOf, podsWith, proxyConfig, reportedCluster } from '../fixtures/reported-cluster.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
@@ -56,10 +56,9 @@ const DOWN = {
   spec: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }] },
   status: { conditions: [{ type: 'Ready', status: 'Unknown' }] },
 };
-const running = (image: string) =>
-  beside('apps/v1', 'StatefulSet', { template: { spec: { containers: [{ image }] } } }, { name: 'autoscaler' });
-const BY_SIZE = running('cpa/cluster-proportional-autoscaler:v1.9.0');
-const DESCHEDULER = running('registry.k8s.io/descheduler/descheduler:v0.24.0');
+const manager = (image: string) => beside('apps/v1', 'StatefulSet', podsWith({ image }), { name: 'autoscaler' });
+const BY_SIZE = manager('cpa/cluster-proportional-autoscaler:v1.9.0');
+const DESCHEDULER = manager('registry.k8s.io/descheduler/descheduler:v0.24.0');
 const nodePool = (
   name: string,
   values: readonly string[],
@@ -97,12 +96,8 @@ const NODE_CLASS = {
   metadata: { name: 'default' },
   status: { subnets: ['a', 'b', 'c'].map((zone) => ({ id: `subnet-${zone}`, zone })) },
 };
-const behindWeb = (container: object) => ({
-  apiVersion: 'apps/v1',
-  kind: 'StatefulSet',
-  metadata: { namespace: 'shop', name: 'stores' },
-  spec: { template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'a', ...container }] } } },
-});
+const behindWeb = (container: object) =>
+  beside('apps/v1', 'StatefulSet', podsWith({ name: 'a', ...container }, { app: 'web' }), { name: 'stores' });
 const ofControlPlane = {
   ...behindWeb({ image: 'etcd:3' }),
   spec: {
@@ -115,21 +110,16 @@ const SIDECARS = [
 ];
 const CALLER = { labels: { app: 'front' } };
 const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
-const frontOf = (called: string, image = 'front:1', variable = 'BACKEND') => [
-  {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { namespace: 'front', name: 'front' },
-    spec: {
+const frontOf = (called: string, image = 'front:1', name = 'BACKEND') => [
+  beside(
+    'apps/v1',
+    'Deployment',
+    {
       replicas: 2,
-      template: {
-        metadata: CALLER,
-        spec: {
-          containers: [{ name: 'app', image, env: [{ name: variable, value: `http://${called}.shop.svc:80/v1` }] }],
-        },
-      },
+      ...podsWith({ image, env: [{ name, value: `http://${called}.shop.svc:80/v1` }] }, CALLER.labels),
     },
-  },
+    { namespace: 'front', name: 'front' },
+  ),
   ...[0, 1].map((index) =>
     beside('v1', 'Pod', { nodeName: `node-${index}` }, { namespace: 'front', name: `front-${index}`, ...CALLER }),
   ),
@@ -188,7 +178,7 @@ const BARRED = {
   status: UNTAINTED_SERVER.status,
 };
 const OF_MONGO = behindWeb({ image: 'docker.io/mongo:4.4.14' });
-const GROUPED = running('k8s.io/autoscaling/cluster-autoscaler:v1.21.2');
+const GROUPED = manager('k8s.io/autoscaling/cluster-autoscaler:v1.21.2');
 const OLDER = {
   ...WAITING,
   metadata: { ...WAITING.metadata, creationTimestamp: '2025-02-01T00:00:00Z' },

@@ -13,6 +13,7 @@ import {
   ingressClass,
   kubeProxy,
   nodeWith,
+  podsWith,
   proxyConfig,
   reportedCluster,
   route,
@@ -40,7 +41,7 @@ type Row = readonly [
 
 const NATIVE_TRAEFIK = { image: 'traefik:v3.3.6', args: ['--providers.kubernetesingress.nativeLBByDefault=true'] };
 const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
-const SKIPPER = { template: { spec: { containers: [{ name: 'skipper', image: 'skipper', args: [ROUTES] }] } } };
+const SKIPPER = podsWith({ name: 'skipper', image: 'skipper', args: [ROUTES] });
 const UNASKED = { trafficDistribution: undefined };
 const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
@@ -51,12 +52,7 @@ const OVER_BGP = advertisement('BGPAdvertisement', {});
 const binding = (spec: object, api = 'elbv2.k8s.aws/v1beta1') =>
   beside(api, 'TargetGroupBinding', { targetType: 'instance', serviceRef: { name: 'web' }, ...spec });
 const controllerWith = (args: readonly string[]) =>
-  beside(
-    'apps/v1',
-    'Deployment',
-    { template: { spec: { containers: [{ name: 'c', image: 'i', args }] } } },
-    { name: 'controller' },
-  );
+  beside('apps/v1', 'Deployment', podsWith({ name: 'c', image: 'i', args }), { name: 'controller' });
 /** kube-vip with what its environment switches on. */
 const kubeVip = (variables: readonly string[], nodeSelector: object = {}) => ({
   ...daemonSet('kube-vip-ds', 'ghcr.io/kube-vip/kube-vip:v0.7.0'),
@@ -74,14 +70,14 @@ const ASSIGNED = {
   status: { loadBalancer: { ingress: [{ ip: '10.8.0.9' }] } },
 };
 const EDGE = { name: 'edge' };
-const KONG = { template: { metadata: { labels: { app: 'kong' } }, spec: { containers: [{ image: 'kong:2.6' }] } } };
+const KONG = podsWith({ image: 'kong:2.6' }, { app: 'kong' });
 const NGF = { namespace: 'ngf', name: 'params' };
 
 const istioEntry = (kind: string, spec: object) => beside('networking.istio.io/v1', kind, spec);
 const WAYPOINT = { 'istio.io/use-waypoint': 'waypoint', 'istio.io/use-waypoint-namespace': 'infra' };
 const ALB = { kind: 'IngressClassParams', name: 'alb' };
 const CROSS = 'load_balancing.cross_zone';
-const of = (image: string) => ({ template: { spec: { containers: [{ name: 'c', image }] } } });
+const of = (image: string) => podsWith({ name: 'c', image });
 
 const NAMES_WEB = {
   configPatches: [
@@ -321,10 +317,7 @@ const ROWS: readonly Row[] = [
     'https://github.com/traefik/traefik/pull/13358',
     {
       spec: CLOSE,
-      extra: [
-        ingress('traefik'),
-        beside('apps/v1', 'Deployment', { template: { spec: { containers: [NATIVE_TRAEFIK] } } }, EDGE),
-      ],
+      extra: [ingress('traefik'), beside('apps/v1', 'Deployment', podsWith(NATIVE_TRAEFIK), EDGE)],
     },
     'Effective',
     'StickyClients',
@@ -422,14 +415,7 @@ const ROWS: readonly Row[] = [
     {
       version: '1.33.5',
       spec: { ...CLOSE, clusterIP: 'None' },
-      extra: [
-        beside('apps/v1', 'StatefulSet', {
-          template: {
-            metadata: { labels: { app: 'web' } },
-            spec: { containers: [{ name: 'c', image: 'x/vmstorage:v1' }] },
-          },
-        }),
-      ],
+      extra: [beside('apps/v1', 'StatefulSet', podsWith({ name: 'c', image: 'x/vmstorage:v1' }, { app: 'web' }))],
     },
     'Ineffective',
     'Headless',
@@ -1233,26 +1219,14 @@ const ISTIO_1_26 = sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.26.2');
 const GRPC_AGENT = { 'inject.istio.io/templates': 'grpc-agent' };
 const rule = (trafficPolicy: object, more: object = {}) =>
   beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy, ...more });
-const members = (image: string) => {
-  const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } };
-  return { extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, template })] };
-};
+const members = (image: string) => ({
+  extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, ...podsWith({ name: 'c', image }, { app: 'web' }) })],
+});
 const MEMBERS = maybeAround('members');
 const GOES_ON = /^✓ through .*; from its Pods requests may go on to others \(.*\)$/;
-const registered = (image: string) => ({ template: { spec: { containers: [{ name: 'c', image }] } } });
 /** What its container holds beside an image that says nothing. */
 const running = (app: string, container: object) =>
-  beside(
-    'apps/v1',
-    'Deployment',
-    {
-      template: {
-        metadata: { labels: { app } },
-        spec: { containers: [{ name: 'c', image: 'own/c:1', ...container }] },
-      },
-    },
-    { name: app },
-  );
+  beside('apps/v1', 'Deployment', podsWith({ name: 'c', image: 'own/c:1', ...container }, { app }), { name: app });
 
 /** Who goes around the cluster IP of a Service whose hints are as they should be. */
 const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegExp, remedy: RegExp])[] = [
@@ -1684,12 +1658,11 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       spec: { ...CLOSE, selector: { cluster: 'logs', type: 'es' } },
       extra: [
         beside('v1', 'Service', { clusterIP: 'None', selector: { cluster: 'logs', set: 'a' } }, { name: 'a' }),
-        beside('apps/v1', 'StatefulSet', {
-          template: {
-            metadata: { labels: { cluster: 'logs', type: 'es', set: 'a' } },
-            spec: { containers: [{ name: 'c', image: 'elasticsearch:8' }] },
-          },
-        }),
+        beside(
+          'apps/v1',
+          'StatefulSet',
+          podsWith({ image: 'elasticsearch:8' }, { cluster: 'logs', type: 'es', set: 'a' }),
+        ),
       ],
     },
     maybeAround('headless-service'),
@@ -1705,7 +1678,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ['https://github.com/hazelcast/hazelcast/issues/16678', members('hazelcast/hazelcast:5.5'), MEMBERS, /are not smart/],
   [
     'https://github.com/spring-cloud/spring-cloud-netflix/issues/2630',
-    { extra: [beside('apps/v1', 'StatefulSet', registered('x/eureka-server:3'), { name: 'eureka' })] },
+    { extra: [beside('apps/v1', 'StatefulSet', of('x/eureka-server:3'), { name: 'eureka' })] },
     maybeAround('registry'),
     /registry \(StatefulSet shop\/eureka\): clients that find Services in this registry connect to Pods/,
   ],
@@ -1884,7 +1857,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     {
       extra: [
         beside('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', port: 80 }] }] }),
-        beside('apps/v1', 'Deployment', { template: { spec: { containers: [{ image: 'traefik:v2.9.10' }] } } }, EDGE),
+        beside('apps/v1', 'Deployment', podsWith({ image: 'traefik:v2.9.10' }), EDGE),
       ],
     },
     around('traefik'),
@@ -1895,12 +1868,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     {
       extra: [
         ...route('agentgateway.dev/agentgateway'),
-        beside(
-          'apps/v1',
-          'Deployment',
-          { template: { spec: { containers: [{ image: 'cr.agentgateway.dev/agentgateway:v1.2.0' }] } } },
-          EDGE,
-        ),
+        beside('apps/v1', 'Deployment', podsWith({ image: 'cr.agentgateway.dev/agentgateway:v1.2.0' }), EDGE),
       ],
     },
     /agentgateway \(HTTPRoute shop\/web\) goes around it and keeps to zones/,
