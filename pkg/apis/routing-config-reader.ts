@@ -67,12 +67,10 @@ const invalid = (problems: readonly RoutingConfigProblem[]): RoutingConfigReadin
   problems: problems.slice(0, MAX_PROBLEMS),
 });
 
-/** Undefined for what is nested deeper than a stack is; an API server takes thousands of levels. */
-const textOf = (value: unknown): string | undefined => orElse(() => JSON.stringify(value), undefined);
-
 /** Text and back: what the cache holds is shared, and defaults are filled in. */
 const copyOf = (value: unknown): { readonly copy: unknown } | RoutingConfigReading => {
-  const text = textOf(value);
+  // None of what is nested deeper than a stack is; an API server takes thousands of levels.
+  const text = orElse(() => JSON.stringify(value), undefined);
   if (text === undefined) return invalid([problem('is nested too deep.')]);
   if (text.length <= MAX_CHARACTERS) return { copy: JSON.parse(text) as unknown };
   return invalid([problem(`has more than ${MAX_CHARACTERS} characters.`)]);

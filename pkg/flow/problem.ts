@@ -59,12 +59,9 @@ type ProblemInput = Pick<Problem, 'demand' | 'classes' | 'minEndpoints'> & {
   readonly effort?: Effort;
 };
 
-const unitCost = ({ demand, classes }: ProblemInput): Problem['cost'] =>
-  demand.map((_, zone) => classes.map((kind) => (kind.zone === zone ? 0 : 1)));
-
 export const createProblem = (input: ProblemInput): Problem => {
   const { demand, classes, effort = { left: Infinity } } = input;
-  const cost = input.cost ?? unitCost(input);
+  const cost = input.cost ?? demand.map((_, zone) => classes.map((kind) => (kind.zone === zone ? 0 : 1)));
   let total = 0;
   for (const { count } of classes) total += count;
   const cheapest = demand.map((_, zone) => {

@@ -70,8 +70,7 @@ export const runLeaderElection = async (
   checkOptions(options);
   const { namespace, name, identity, clock, random, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = options;
   const logger = options.logger.child({ lease: `${namespace}/${name}`, identity });
-  const onHolder = (holder: string): void => logger.info('observed leader', { leader: holder });
-  const lock = createLeaseLock({ ...options, onHolder });
+  const lock = createLeaseLock({ ...options, onHolder: (leader) => logger.info('observed leader', { leader }) });
 
   /** One try that ends after `limitMs` at the latest; what goes wrong is logged and tried again later. */
   const attempt = async (limitMs: number, until: AbortSignal): Promise<Attempt> => {

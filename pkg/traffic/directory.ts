@@ -144,8 +144,6 @@ export const createDirectory = (now: () => number = () => 0) => {
     return (kept ?? endpoints.first(address) ?? endpoints.departed(address))?.endpoint;
   };
 
-  const zoneOf = (node: string): string => nodes.get(node)?.zone ?? '';
-
   const leaveGroup = ({ name, service }: SliceOwner): void => {
     const group = groups.get(service);
     slices.delete(name);
@@ -264,7 +262,8 @@ export const createDirectory = (now: () => number = () => 0) => {
     placeOf(address: string): Place | undefined {
       const living = nodeAddresses.first(address);
       const endpoint = living === undefined ? endpointOf(address) : undefined;
-      if (endpoint !== undefined) return { zone: endpoint.zone ?? zoneOf(endpoint.node), node: endpoint.node };
+      if (endpoint !== undefined)
+        return { zone: endpoint.zone ?? nodes.get(endpoint.node)?.zone ?? '', node: endpoint.node };
       const node = living ?? nodeAddresses.departed(address);
       if (node !== undefined) return { zone: node.by.zone, node: node.by.name };
       const key = keyOfAddress(address);

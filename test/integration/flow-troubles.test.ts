@@ -10,6 +10,7 @@ const ZONES = ['a', 'b'];
 const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
 const OWN = { 'web-a': 'a', 'web-b': 'b' };
 const SPREAD = { 'web-a': '', 'web-b': '' };
+const LABELLED = 'namespaceSelector: {matchLabels: {loop: mine}}';
 const QUICK = { upDwell: '1s', planInterval: '1s' };
 
 describe('the flow controller in trouble', function onSandbox() {
@@ -149,14 +150,21 @@ describe('the flow controller in trouble', function onSandbox() {
     await until(() => expect(bed.conditions('web')['Effective']).to.equal('True/PlanInForce'), 60_000);
   });
 
-  it('goes on where the process before it ended, without a write', async () => {
+  /** A plan for demand that zone a cannot carry alone, from a process that ended: the hints that it left. */
+  const leftBehind = async () => {
     await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
     bed.plant.demand = { a: 1.1, b: 0.1 };
     const first = await bed.start();
     await until(() => expect(bed.hints('web')['web-b']).to.contain('a'));
     await until(() => expect(bed.conditions('web')['Effective']).to.equal('True/PlanInForce'));
+    await until(() => expect(bed.policy('web')?.status?.plan?.endpoints).not.to.deep.equal([]));
     const planned = bed.hints('web');
     await first.stop();
+    return planned;
+  };
+
+  it('goes on where the process before it ended, without a write', async () => {
+    const planned = await leftBehind();
     bed.sandbox.clearRequests();
     await bed.start();
     for (let turn = 0; turn < 5; turn += 1) {
@@ -168,13 +176,7 @@ describe('the flow controller in trouble', function onSandbox() {
   });
 
   it('takes the plan from the status where the slices lost it while no controller ran', async () => {
-    await bed.apply(flowService({ labels: LABELS }), flowPolicy(QUICK));
-    bed.plant.demand = { a: 1.1, b: 0.1 };
-    const first = await bed.start();
-    await until(() => expect(bed.hints('web')['web-b']).to.contain('a'));
-    await until(() => expect(bed.policy('web')?.status?.plan?.endpoints).not.to.deep.equal([]));
-    const planned = bed.hints('web');
-    await first.stop();
+    const planned = await leftBehind();
     await bed.admission(false);
     await bed.apply(flowService({ labels: { ...LABELS, touched: '1' } }));
     await bed.sandbox.settled();
@@ -186,31 +188,32 @@ describe('the flow controller in trouble', function onSandbox() {
 
   it('looks after the namespaces with its labels alone, from the moment they have them', async () => {
     await bed.apply(flowService({ labels: LABELS }));
-    await bed.start('namespaceSelector: {matchLabels: {loop: mine}}');
+    await bed.start(LABELLED);
     await bed.quiet();
     expect(bed.writes()).to.deep.equal([]);
     await relabel({ loop: 'mine' });
     await eventually(() => expect(bed.policy('web')?.status?.conditions).to.have.length(3));
   });
 
-  it('releases a namespace that lost its labels, though the planner was killed meanwhile', async () => {
+  const labelled = async () => {
     await relabel({ loop: 'mine' });
     await bed.apply(flowService({ annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } }));
-    const selector = 'namespaceSelector: {matchLabels: {loop: mine}}';
-    const first = await bed.start(selector);
+    const serving = await bed.start(LABELLED);
     await until(() => expect(bed.hints('web')).to.deep.equal(OWN));
+    return serving;
+  };
+
+  it('releases a namespace that lost its labels, though the planner was killed meanwhile', async () => {
+    const first = await labelled();
     await relabel({});
     await first.stop();
-    await bed.start(selector);
+    await bed.start(LABELLED);
     bed.clock.skip(300_000);
     await released();
   });
 
   it('releases a namespace that loses its labels, unless they come back within five minutes', async () => {
-    await relabel({ loop: 'mine' });
-    await bed.apply(flowService({ annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } }));
-    await bed.start('namespaceSelector: {matchLabels: {loop: mine}}');
-    await until(() => expect(bed.hints('web')).to.deep.equal(OWN));
+    await labelled();
     for (const labels of [{}, { loop: 'mine' }, {}]) {
       await relabel(labels);
       await bed.quiet();

@@ -55,14 +55,13 @@ export const createFlowController = (
     // Log lines per Service are limited: owners can change settings in a loop.
     logger: limitLog({ logger, clock, about: ({ service }) => String(service) }),
   });
-  const off = (): boolean => isSwitchedOff(caches.namespaces);
   const reconciler = createFlowReconciler({
     ...options,
     snapshots,
     reporter,
     loads,
     planning,
-    off,
+    off: () => isSwitchedOff(caches.namespaces),
     onWrite: counters.wrote,
   });
   showFlow(metrics, reporter);

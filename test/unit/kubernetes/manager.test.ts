@@ -259,23 +259,18 @@ describe('a manager', () => {
       expect(seen).to.deep.equal([]);
     });
 
-    it('has its caches read what it wrote, before the watch brings it', async () => {
-      start();
-      fill();
-      await step('work');
-      const patch = { metadata: { labels: { mine: 'yes' } } };
-      await manager.client.patch(SERVICES, { namespace: 'shop', name: 'web' }, 'merge', patch);
-      expect(services.get({ namespace: 'shop', name: 'web' })?.metadata?.labels).to.deep.equal({ mine: 'yes' });
-      expect(services.list()[0]?.metadata?.labels).to.deep.equal({ mine: 'yes' });
-    });
-
-    it('does not take the answer to a dry run for what is stored', async () => {
-      start();
-      fill();
-      await step('work');
-      const patch = { metadata: { labels: { mine: 'yes' } } };
-      await manager.client.patch(SERVICES, { namespace: 'shop', name: 'web' }, 'merge', patch, { dryRun: true });
-      expect(services.get({ namespace: 'shop', name: 'web' })?.metadata?.labels).to.equal(undefined);
-    });
+    for (const [what, dryRun, labels] of [
+      ['has its caches read what it wrote, before the watch brings it', false, { mine: 'yes' }],
+      ['does not take the answer to a dry run for what is stored', true, undefined],
+    ] as const)
+      it(what, async () => {
+        start();
+        fill();
+        await step('work');
+        const patch = { metadata: { labels: { mine: 'yes' } } };
+        await manager.client.patch(SERVICES, { namespace: 'shop', name: 'web' }, 'merge', patch, { dryRun });
+        expect(services.get({ namespace: 'shop', name: 'web' })?.metadata?.labels).to.deep.equal(labels);
+        expect(services.list()[0]?.metadata?.labels).to.deep.equal(labels);
+      });
   });
 });

@@ -153,39 +153,19 @@ describe('loop', () => {
     expect(changes(service.runTo(7200))).to.deep.equal([]);
   });
 
-  it('returns when the demand has been low for the whole dwell, and not before, where the policy says how long', () => {
-    const service = looped({
-      policy: { quickReturnSeconds: Infinity },
-      endpoints: three,
-      demand: (time) => ({ a: time < 600 || time >= 1200 ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
+  const quick = { downDwellSeconds: 6, planIntervalSeconds: 1, upDwellSeconds: 1 };
+  for (const [when, policy, earliest, latest] of [
+    ['when the demand has been low for the whole dwell, and not before', { quickReturnSeconds: Infinity }, 300, 360],
+    ['also where the dwell is shorter than the time between two samples', quick, 6, 45],
+    ['early where demand fell by more than noise explains and stayed there for the up dwell', {}, 30, 75],
+  ] as const)
+    it(`returns ${when}`, () => {
+      const demand = (time: number): Demand => ({ a: time < 600 || time >= 1200 ? 0.5 : 0.9, b: 0.1, c: 0.1 });
+      const decisions = changes(looped({ policy, endpoints: three, demand }).runTo(3600));
+      expect(decisions.map(({ reason }) => reason)).to.deep.equal(['Overloaded', 'Returned']);
+      expect(decisions[1]?.time).to.be.within(1200 + earliest, 1200 + latest);
+      expect(spill(decisions[1] as LoopDecision)).to.deep.equal([]);
     });
-    const decisions = changes(service.runTo(3600));
-    expect(decisions.map(({ reason }) => reason)).to.deep.equal(['Overloaded', 'Returned']);
-    expect(decisions[1]?.time).to.be.within(1200 + 300, 1200 + 360);
-    expect(spill(decisions[1] as LoopDecision)).to.deep.equal([]);
-  });
-
-  it('returns also where the dwell is shorter than the time between two samples', () => {
-    const service = looped({
-      endpoints: three,
-      demand: (time) => ({ a: time < 600 || time >= 1200 ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
-      policy: { downDwellSeconds: 6, planIntervalSeconds: 1, upDwellSeconds: 1 },
-    });
-    const [, returned] = changes(service.runTo(3600));
-    expect(returned?.reason).to.equal('Returned');
-    expect(returned?.time).to.be.within(1200 + 6, 1200 + 45);
-  });
-
-  it('returns early where demand fell by more than noise explains and stayed there for the up dwell', () => {
-    const service = looped({
-      endpoints: three,
-      demand: (time) => ({ a: time < 600 || time >= 1200 ? 0.5 : 0.9, b: 0.1, c: 0.1 }),
-    });
-    const decisions = changes(service.runTo(3600));
-    expect(decisions.map(({ reason }) => reason)).to.deep.equal(['Overloaded', 'Returned']);
-    expect(decisions[1]?.time).to.be.within(1200 + 30, 1200 + 75);
-    expect(spill(decisions[1] as LoopDecision)).to.deep.equal([]);
-  });
 
   it('returns early where users of a zone that was gone leave another zone and come back to it', () => {
     const service = looped({

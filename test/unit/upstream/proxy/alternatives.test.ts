@@ -24,8 +24,18 @@ type Case = readonly [name: string, input: Input, used: number, reason: string];
 const run = ({ proxy, service = CLOSE, endpoints = HINTED, zone = 'a' }: Input) =>
   routeFor({ node: nodeOf('node-a', zone), service, slices: [aSlice(endpoints)], version: minor(36) }, proxy);
 
-describe('Cilium', () => {
-  const cases: readonly Case[] = [
+const asks = (cases: readonly Case[]): void => {
+  for (const [name, input, used, reason] of cases)
+    it(`${name}: ${reason}`, () => {
+      const result = run(input);
+      expect(result.reason).to.equal(reason);
+      expect(result.used).to.have.length(used);
+      expect(result.message).to.not.match(/\{\w+\}|undefined/);
+    });
+};
+
+describe('Cilium', () =>
+  asks([
     ['service topology off, as by default', { proxy: { kind: 'cilium' } }, 2, 'CiliumServiceTopologyOff'],
     ['PreferClose', { proxy: CILIUM }, 1, 'SameZoneHints'],
     ['not opted in', { proxy: CILIUM, service: aService() }, 2, 'CiliumNotOptedIn'],
@@ -66,16 +76,7 @@ describe('Cilium', () => {
     ],
     ['only terminating', { proxy: CILIUM, endpoints: LEAVING }, 1, 'TerminatingEndpoints'],
     ['node without zone', { proxy: CILIUM, zone: '' }, 2, 'ClientNodeWithoutZone'],
-  ];
-  for (const [name, input, used, reason] of cases) {
-    it(`${name}: ${reason}`, () => {
-      const result = run(input);
-      expect(result.reason).to.equal(reason);
-      expect(result.used).to.have.length(used);
-      expect(result.message).to.not.match(/\{\w+\}|undefined/);
-    });
-  }
-});
+  ]));
 
 describe('an EndpointSlice with a weight', () => {
   const cilium = (minorVersion: number): Proxy => ({ ...CILIUM, ciliumVersion: { major: 1, minor: minorVersion } });
@@ -116,8 +117,8 @@ describe('an EndpointSlice with a weight', () => {
   });
 });
 
-describe('Linkerd', () => {
-  const cases: readonly Case[] = [
+describe('Linkerd', () =>
+  asks([
     ['own zone, whatever the Service says', { proxy: LINKERD, service: aService() }, 1, 'SameZoneHints'],
     ['slices off', { proxy: { kind: 'linkerd', endpointSlices: false } }, 2, 'LinkerdSlicesOff'],
     ['partly hinted', { proxy: LINKERD, endpoints: PARTLY }, 3, 'EndpointWithoutHint'],
@@ -137,15 +138,7 @@ describe('Linkerd', () => {
       'NoLocalEndpoints',
     ],
     ['headless', { proxy: LINKERD, service: aService({}, undefined, { clusterIP: 'None' }) }, 0, 'NotProxied'],
-  ];
-  for (const [name, input, used, reason] of cases) {
-    it(`${name}: ${reason}`, () => {
-      const result = run(input);
-      expect(result.reason).to.equal(reason);
-      expect(result.used).to.have.length(used);
-    });
-  }
-});
+  ]));
 
 describe('routesFor', () => {
   const service = aService({}, undefined, {
