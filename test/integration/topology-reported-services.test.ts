@@ -1494,6 +1494,16 @@ const ROWS: readonly Row[] = [
     /kubectl annotate service web -n shop --overwrite service\.cilium\.io\/affinity=local/,
     /leaves out/,
   ],
+  // The field of the Service is newer than the cluster, and the annotation than Istio.
+  [
+    'https://github.com/istio/istio/pull/53435',
+    { version: '1.30.1', extra: [AMBIENT, daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.22.1')], endpoints: ['a', 'b'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ all clients seen go through istio-ambient/,
+    /→ For istio-ambient: `kubectl annotate service web -n shop networking\.istio\.io\/traffic-distribution=PreferClose` \(from 1\.24\), after an update/,
+    /topology-mode=Auto/,
+  ],
   [
     'https://github.com/cilium/cilium/pull/23298',
     {

@@ -1573,6 +1573,23 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /by locality with Consul Enterprise only \(seen: hashicorp\/consul:1\.17\.0\) → Enterprise, or subsets of instances by zone/,
   ],
   [
+    'https://github.com/run-x/opta/issues/914',
+    { extra: [ingress('nginx'), running('nginx', { image: 'registry.k8s.io/ingress-nginx/controller:v1.2.0' })] },
+    around('ingress-nginx'),
+    /does so for all(?!, or start it with)/,
+  ],
+  [
+    'https://github.com/nginx/nginx-gateway-fabric/issues/5616#release',
+    {
+      extra: [
+        ...route('gateway.nginx.org/nginx-gateway-controller'),
+        running('gateway', { image: 'ghcr.io/nginx/nginx-gateway-fabric:2.5.1' }),
+      ],
+    },
+    around('nginx-gateway'),
+    /→ an update: `useClusterIP: true` .*\(from 2\.7\)/,
+  ],
+  [
     'https://github.com/istio/istio/issues/30832',
     {
       extra: [

@@ -30,7 +30,7 @@ export const TRAEFIK = { image: /\btraefik:/, source: 'traefik/traefik docs/cont
 const OR_OF_TRAEFIK = ' (from 2.10), and so does the provider setting `nativeLBByDefault` (from 3.0)';
 export const NGINX = 'nginx.ingress.kubernetes.io/service-upstream';
 const OR_OF_NGINX =
-  ', `service-upstream: "true"` in the ConfigMap of the controller does so for all; or start it with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)';
+  ', `service-upstream: "true"` in the ConfigMap of the controller does so for all, or start it with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)';
 
 /** Of a class whose controller has no row here. */
 const unknownOf = (kind: string, field: string) => ({
@@ -44,6 +44,7 @@ const unknownOf = (kind: string, field: string) => ({
 export const CLIENTS = clients({
   'ingress-nginx': {
     ...toClusterIp('ingress {name}', NGINX, OR_OF_NGINX),
+    image: /\bnginx-ingress-controller:|ingress-nginx\/controller:/,
     source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
   },
   'ingress-nginx/hints': {
@@ -97,7 +98,8 @@ export const CLIENTS = clients({
   },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
   'nginx-gateway': {
-    setting: '`useClusterIP: true` of an UpstreamSettingsPolicy, or of the NginxProxy for all Services (from 2.7)',
+    setting: '`useClusterIP: true` of an UpstreamSettingsPolicy or (for all Services) of the NginxProxy (from 2.7)',
+    image: /\bnginx-gateway-fabric:/,
     source: 'nginx/nginx-gateway-fabric#5616, #5557',
   },
   haproxy: { source: 'haproxytech/kubernetes-ingress: no setting found' },

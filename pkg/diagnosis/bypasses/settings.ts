@@ -209,7 +209,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     return left === '' && setting !== '' ? { setting: `an update: ${setting}` } : { setting: left };
   if (counts) return { setting: left, ...defined({ asks: row.asks }) };
   const newer = wished === undefined ? [] : [`an update to ${versionText(since)} or newer`];
-  const ways = [...newer, ...(left === '' ? [] : [left])].join(', or ');
+  const later = newer.length > 0 || setting === '' ? '' : `${setting}, after an update`;
+  const ways = [...newer, left || later].filter((way) => way !== '').join(', or ');
   return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: ways };
 };
 
