@@ -110,10 +110,10 @@ const aroundTexts = (report: Explanation): string[] => {
   ];
 };
 
-/** Causes that neither a tick nor a missing setting is to hide; the latter not one that is the first. */
-const LIMITS: readonly (readonly [Cause['reason'], string, first?: true])[] = [
-  ['PodsNotSpread', 'its Pods are not spread over zones (PodsNotSpread)', true],
-  ['PodsWaiting', 'Pods of it wait for a Node (PodsWaiting)', true],
+/** Causes that neither a tick nor a missing setting is to hide, some only the latter. */
+const LIMITS: readonly (readonly [Cause['reason'], string, of?: Explanation['verdict']])[] = [
+  ['PodsNotSpread', 'its Pods are not spread over zones (PodsNotSpread)', 'NotWanted'],
+  ['PodsWaiting', 'Pods of it wait for a Node (PodsWaiting)', 'NotWanted'],
   ['SlicesBehind', 'its slices are not up to date (SlicesBehind)'],
   ['NodeIgnored', 'not on their own Node, as asked'],
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
@@ -122,10 +122,9 @@ const LIMITS: readonly (readonly [Cause['reason'], string, first?: true])[] = [
 
 /** Clients of API servers keep to one endpoint everywhere: below the tick, not beside it. */
 const limitTexts = ({ causes, name, verdict }: Explanation): string[] =>
-  LIMITS.flatMap(([cause, text, first]) => {
-    const own = first ? causes.slice(0, Number(verdict === 'NotWanted')) : causes;
+  LIMITS.flatMap(([cause, text, of = verdict]) => {
     const isTheirs = cause === 'StickyClients' && name.endsWith('apiserver');
-    return own.some(({ reason }) => reason === cause) && !isTheirs ? [text] : [];
+    return of === verdict && causes.some(({ reason }) => reason === cause) && !isTheirs ? [text] : [];
   });
 
 /** Nothing is known to go around the cluster IP, and what would show it was read. */

@@ -2705,6 +2705,14 @@ const ROWS: readonly Row[] = [
     /kubectl (?:annotate|patch)|Helm owns it/,
   ],
   [
+    'https://github.com/fluent/fluent-bit/issues/10394',
+    { endpoints: ['a', 'b', 'c'], extra: frontOf('web', 'cr.fluentbit.io/fluent/fluent-bit:4.0.2') },
+    'NotWanted',
+    'StickyClients',
+    /clients may keep to one endpoint/,
+    /Deployment front names it: 2 Pods for 3 endpoints\. → Have Fluent Bit end connections .* `net\.keepalive_max_recycle`/,
+  ],
+  [
     'https://github.com/mongodb/mongodb-kubernetes-operator/issues/1029',
     { endpoints: ['a', 'b', 'c'], extra: [{ ...OF_MONGO, spec: { ...OF_MONGO.spec, replicas: 3 } }] },
     'NotWanted',

@@ -296,7 +296,7 @@ export const CLIENTS = clients({
   },
   headless: {
     decides:
-      'clients choose among the addresses that DNS returns, and gRPC looks for new ones when a connection ends; sidecars keep to the choice, whatever a DestinationRule says',
+      'clients choose among the addresses that DNS returns, gRPC without `round_robin` one, and new ones when a connection ends; sidecars keep to the choice, whatever a DestinationRule says',
     setting:
       'a Service with a cluster IP beside it, a headless one for each zone, or names by zone in a CoreDNS that has coredns/coredns#8388 (2026-08); trafficDistribution has no effect',
     source: 'kubernetes.io "Headless Services"; coredns/coredns#6406, #8388; grpc/grpc-go#6718; istio/istio#50967',

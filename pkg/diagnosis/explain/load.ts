@@ -170,9 +170,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // gardener/gardener#11551, #8810
   'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).':
     /apiserver$/,
-  // kube-logging/logging-operator#661, fluent/fluent-bit#2704
+  // kube-logging/logging-operator#661, fluent/fluent-bit#2704, #10394
   'Have Fluent Bit end connections after so many uses: `net.keepalive_max_recycle` (`network.keepaliveMaxRecycle` of the logging operator). Until then a restart of the agents makes them choose anew.':
-    /^(?:tcp-)?fluent|^(?:forward|24224|24240)$/,
+    /^(?:tcp-)?fluent|^(?:forward|24224|24240)$|^from \S*fluent-?bit[/:@]/,
   // elastic/beats#661, #39127
   "Set `ttl` of Filebeat's output.logstash, with `pipelining: 0` (without that it does nothing), or name each Pod as a host, with `loadbalance`.":
     /^(?:tcp-)?beats$|^5044$/,
