@@ -203,6 +203,13 @@ const PUBLISHED = {
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true, serving: false }, nodeName: 'node-2', zone: 'c' }],
 };
 const MARIADB = { apiVersion: 'k8s.mariadb.com/v1alpha1', kind: 'MariaDB', name: 'repl', uid: 'm', controller: true };
+const APART_OF_NONE = {
+  podAntiAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: 'topology.kubernetes.io/zone', labelSelector: { matchLabels: { component: 'controller' } } },
+    ],
+  },
+};
 const APART = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...ZONES }] } };
 const CNPG = { apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster', name: 'pg', uid: 'c', controller: true };
 const OF_PROXY = {
@@ -2817,6 +2824,28 @@ const ROWS: readonly Row[] = [
     /^✗ ineffective/,
     /PodsNotSpread No ready endpoint of Service shop\/web is in b/,
     /OverloadThreshold/,
+  ],
+  [
+    'https://github.com/sapcc/helm-charts/pull/2252',
+    { version: '1.22.4', endpoints: ['a', 'a', 'a'], pods: { topologySpreadConstraints: [], affinity: APART_OF_NONE } },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted/,
+    /its podAntiAffinity selects none of its own Pods\. → Add a topologySpreadConstraint/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/11333',
+    {
+      version: '1.22.3',
+      spec: { ports: [{ name: 'grpc-xds', port: 15_010 }] },
+      endpoints: ['a', 'a'],
+      pods: { topologySpreadConstraints: [] },
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted/,
+    /Also StickyClients .*keepaliveMaxServerConnectionAge/,
+    /selects none of its own Pods/,
   ],
 ];
 

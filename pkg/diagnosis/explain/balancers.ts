@@ -17,7 +17,7 @@ const selects = (annotation: string): string =>
 const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
 // awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
 const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`;
-const ADDRESSES = `An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}). A zone that was added later gets nothing until the Service changes (an annotation will do).`;
+const LATER = ' A zone that was added later gets nothing until the Service changes (an annotation will do).';
 const TO_PODS = 'send to Pods (target type IP)';
 /** Annotations, class or name of what a Network Load Balancer of AWS stands for (kubernetes/cloud-provider-aws aws.go). */
 const NETWORK = /aws-load-balancer-(?:type|nlb-|scheme|attributes|target-)|^\S+\/nlb$|\.elb\.[\w-]+\.amazonaws/;
@@ -133,9 +133,9 @@ const FAMILIES: readonly Kind[] = [
     sets: '/metadata/annotations',
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
     // kubernetes/cloud-provider-aws#206, #569; docs.aws.amazon.com/elasticloadbalancing "Availability Zone DNS affinity"
-    remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless (of an NLB) they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Of an NLB target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. ${ADDRESSES}`,
+    remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless (of an NLB) they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Of an NLB target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}).${LATER}`,
     // docs.aws.amazon.com/elasticloadbalancing/latest/classic; aws-load-balancer-controller docs/guide/service/annotations.md (the type is not to be changed)
-    classic: `It is a Classic Load Balancer, which keeps to zones from its address on, and its name has addresses of all zones. A Service made anew with \`service.beta.kubernetes.io/aws-load-balancer-type: external\` and \`aws-load-balancer-nlb-target-type: ip\` (AWS Load Balancer Controller) gets a Network Load Balancer, which sends to Pods in its zone, without a second hop. ${ADDRESSES}`,
+    classic: `It is a Classic Load Balancer: its name has an address in each zone in which it has a subnet, and each sends to Nodes of its own zone alone, until \`service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled: "true"\` lets it send to all. To Pods of its zone, without a second hop, sends a Network Load Balancer with target type ip: that of a Service made anew with \`aws-load-balancer-type: external\` and \`aws-load-balancer-nlb-target-type: ip\` (AWS Load Balancer Controller).${LATER}`,
     reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
     zonal: `Run as many Pods in each zone, or a Deployment with an autoscaler for each where their load differs, or switch cross-zone load balancing on (${ON}).`,

@@ -136,7 +136,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const sticky = stickyCauses(facts);
   const isLate = wanted || name.endsWith('apiserver') || waiting.length > 0;
   const canAsk = isEnabled('TopologyAwareHints', facts.version, facts.options.gates);
-  const sure = isLate ? [] : sticky.filter(({ stage }) => stage === 'used' || !canAsk);
+  const sure = isLate || inOneZone(facts) ? [] : sticky.filter(({ stage }) => stage === 'used' || !canAsk);
   const isKeptByGateway = facts.bypasses.some(({ passes, keeps }) => passes && keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const isZoneless = wish.reason === 'NotRequested' && nodes.every((node) => zoneOfNode(node) === '');

@@ -100,12 +100,9 @@ export const keptCauses = (facts: Facts): Cause[] => {
   const [{ endpoints } = { endpoints: [] }] = families;
   const by = bypasses.find(({ keeps, possible }) => keeps && !possible);
   const counts = [...countBy(endpoints, ({ zone }) => zone)].filter(([zone]) => clientZones.includes(zone));
-  const [few] = counts.sort(([, a], [, b]) => a - b);
-  if (by === undefined || few === undefined) return [];
-  const [zone, own] = few;
-  const load = 1 / clientZones.length / own;
-  const times = load * endpoints.length;
-  if (times < MUCH) return [];
+  const [[zone, own] = ['', Infinity]] = counts.sort(([, a], [, b]) => a - b);
+  const times = endpoints.length / clientZones.length / own;
+  if (by === undefined || times < MUCH) return [];
   const evidence = `${by.client} (${by.evidence.object}) keeps to zones: endpoints in ${zone} (${own} of ${endpoints.length}) get ${times.toFixed(1)} times an even share each, if all zones have as many clients.`;
   const shares = /^istio(?!-a)/.test(by.client) ? OR_SHARES : '';
   return [
@@ -113,7 +110,7 @@ export const keptCauses = (facts: Facts): Cause[] => {
       'prerequisite',
       'UnevenLoad',
       evidence,
-      `${unplacedRemedy(facts, zone, load) ?? remedyOf('PodsNotSpread')}${shares}`,
+      `${unplacedRemedy(facts, zone, times / endpoints.length) ?? remedyOf('PodsNotSpread')}${shares}`,
     ),
   ];
 };
@@ -147,6 +144,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // envoyproxy/gateway#8816, #10002
   'Have the route name the Service in place of the Backend: Envoy then balances requests over its Pods (by zones from Envoy Gateway 1.4 on). Or make the name of a headless Service that of the Backend.':
     /^from Backend /,
+  // envoyproxy/gateway#9814
+  'Update Envoy Gateway: in releases after August 2026 its Envoys take the endpoints of that Service. Until then restart them once Pods were added.':
+    /^envoy-gateway-system\/envoy-ratelimit$/,
   // Kuadrant/authorino-operator#362
   'Have the cluster of that EnvoyFilter name a headless Service (`STRICT_DNS`, `ROUND_ROBIN`): Envoy then has the address of each Pod, and balances requests over them. One that an operator owns is made there.':
     /^from EnvoyFilter /,

@@ -131,7 +131,7 @@ const HARDER_REMEDY =
 /** Why zones have none of its Pods, and where a constraint is no remedy what is (else what the code says); `isFirst`: whatever else there is. */
 export const placing = (facts: Facts, workload: Workload, zones: readonly string[]) => {
   const say = (why: string, remedy?: string, isFirst = false) => ({ why, remedy, isFirst });
-  const { allowedZones, replicas, zoneAntiAffinity, volumes } = workload;
+  const { allowedZones, replicas, zoneAntiAffinity, volumes, apartInVain } = workload;
   const who = workloadTitle(workload);
   const onFargate = `The Pods of ${who} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
   if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, true);
@@ -158,8 +158,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
   // Azure/AKS#3036
-  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference.`;
-  if (constraint === undefined && !zoneAntiAffinity) return say(bare, held && `${held}${SOFT_FOR_NEW}`);
+  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : ''}.`;
+  if (constraint === undefined && (!zoneAntiAffinity || apartInVain))
+    return say(bare, held && `${held}${SOFT_FOR_NEW}`);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));
   const swept = isSeen || shrunk !== '' ? OF_DESCHEDULER : '';

@@ -174,6 +174,8 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
   const selected = stringsIn(podSpec, 'nodeSelector')[LABEL_ZONE];
   const terms = selectorsOf(podSpec);
   const apart = ownKeys(podSpec, 'podAntiAffinity.required', podLabels);
+  const isApart = apart.length + ownKeys(podSpec, 'podAntiAffinity.preferred', podLabels).length > 0;
+  const repels = JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity'));
   const args = listIn(podSpec, 'containers').flatMap((container) => [
     ...textsIn(container, 'args'),
     ...listIn(container, 'env').map((item) => `${textIn(item, 'name')}=${textIn(item, 'value')}`),
@@ -193,9 +195,11 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
     images: listIn(podSpec, 'containers').map(imageIn),
     configMaps: configMapsIn(podSpec),
     spread: listIn(podSpec, 'topologySpreadConstraints').map((item) => constraintOf(item, podLabels)),
-    zoneAntiAffinity: JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity')).includes(LABEL_ZONE),
+    zoneAntiAffinity: repels.includes(LABEL_ZONE),
     ...defined({
       ...namesIn(podSpec),
+      /** It has podAntiAffinity, of which no term selects its own Pods (sapcc/helm-charts#2252). */
+      apartInVain: ifTrue(repels.includes('topologyKey') && !isApart),
       /** Alternatives by which Nodes are selected. */
       nodeTerms: terms.length === 0 ? undefined : terms,
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
