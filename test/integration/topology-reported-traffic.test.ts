@@ -210,6 +210,18 @@ const ROWS: readonly Row[] = [
     /kops owns it: spec\.networking\.cilium\.enableServiceTopology: true/,
   ],
   [
+    'https://github.com/MicrosoftDocs/azure-docs/issues/116644',
+    {
+      spec: UNASKED,
+      endpoints: ['a', 'b', 'c'],
+      plane: [daemonSet('cilium', 'mcr.microsoft.com/containernetworking/cilium/cilium:v1.17.4', 'cilium-agent')],
+    },
+    'NotWanted',
+    'CiliumServiceTopologyOff',
+    /^✗ not wanted: .*; 33 %/,
+    /→ Nothing to set: AKS manages the configuration of its Cilium/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/47960',
     {
       version: '1.34.1',

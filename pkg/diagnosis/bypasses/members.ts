@@ -44,16 +44,10 @@ const isTwin = (...services: readonly Service[]): boolean => {
 /** The latter register endpoints of Services in Consul (hashicorp/consul-k8s#126). */
 const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
-const INTERCEPTOR = /\/http-add-on-interceptor[:@]/;
+const INTERCEPTOR = /http-add-on-interceptor[:@]/;
 /** Where one is asked for, and none is seen: of a release that is not known. */
-const UNSEEN: Runner = {
-  kind: 'Deployment',
-  namespace: '',
-  name: '',
-  podLabels: {},
-  serviceAccount: '',
-  images: ['/http-add-on-interceptor@'],
-};
+const NO_WORKLOAD = { kind: '', namespace: '', name: '', podLabels: {}, serviceAccount: '' };
+const UNSEEN: Runner = { ...NO_WORKLOAD, images: ['http-add-on-interceptor@'] };
 /** By kind: images of what connects to names that its objects hold. */
 const CALLING: Record<string, RegExp> = { Backend: /\/envoy:/, EnvoyFilter: GATEWAY, Prometheus: /\/prometheus:/ };
 
@@ -276,11 +270,10 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
 const byInterceptors = (service: Service, { callers }: MemberIndex): Found[] =>
   (callers.get(keyOfService(service)) ?? []).flatMap(({ runner: { images, steering = '' }, by }) => {
     const image = images.find((each) => INTERCEPTOR.test(each)) ?? '';
-    const release = imageVersion(image);
-    const { major = 0, minor = 16 } = release ?? {};
+    const { major = 0, minor = 16 } = imageVersion(image) ?? {};
     if (image === '' || (major === 0 && minor < 16) || steering.includes('KEDA_HTTP_DIRECT')) return [];
     const evidence = { object: by, field: 'service', value: keyOfService(service) };
-    return [{ client: 'keda-interceptor', evidence, possible: !release && image.includes('@') }];
+    return [{ client: 'keda-interceptor', evidence, possible: image.includes('@') && !imageVersion(image) }];
   });
 
 /** All of them, by what the Pods behind the Service and others are, and name in variables and arguments. */

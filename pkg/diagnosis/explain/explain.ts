@@ -215,14 +215,18 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...crossingCauses(facts, effective),
   ];
   const has = (code: Cause['reason']): boolean => found.some(({ reason }) => reason === code);
-  // Who waits is part of why Pods are not spread, and the annotation is what nothing asks by.
-  const isWaitSaid = has('PodsNotSpread') || has('SingleEndpoint') || has('NoEndpoints');
   // Hints make nothing of what is in one zone.
   const lent = has('PodsNotSpread') && inOneZone(facts) ? ['HintsLost', 'HintedForOtherZone'] : [];
-  const isGateSaid = !canAsk && (has('NotRequested') || has('HintsControllerGateOff'));
-  const unasked = has('NotRequested') && 'ProxyNeedsAnnotation';
-  const alike = has('ZoneIsNone') ? ['NodesInOneZone', 'SingleZone'] : [];
-  const unsaid = new Set([isWaitSaid && 'PodsWaiting', unasked, isGateSaid && 'HintsGateOff', ...lent, ...alike]);
+  // MicrosoftDocs/azure-docs#116644
+  const isOfAks = facts.index.bypasses.daemonSets.some(({ containers: [own] }) => own?.image.match(/^mcr\..*cilium/));
+  // Who waits is part of why Pods are not spread, and the annotation is what nothing asks by.
+  const unsaid = new Set([
+    (has('PodsNotSpread') || has('SingleEndpoint') || has('NoEndpoints')) && 'PodsWaiting',
+    has('NotRequested') && 'ProxyNeedsAnnotation',
+    !canAsk && (has('NotRequested') || has('HintsControllerGateOff')) && 'HintsGateOff',
+    isOfAks && has('CiliumServiceTopologyOff') && 'NotRequested',
+    ...(has('ZoneIsNone') ? ['NodesInOneZone', 'SingleZone'] : lent),
+  ]);
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
   const [says, sets, only] = elsewhere(facts);
