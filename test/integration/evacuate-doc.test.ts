@@ -5,7 +5,7 @@ import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
 import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
-import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
+import { endpointsIn, kubeProxy, node, service, slice } from '../fixtures/core.ts';
 import { useFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
@@ -42,10 +42,7 @@ describe(`${PAGE}: every command ends as the page says`, () => {
       ...ZONES.map((zone) => node({ zone })),
       kubeProxy('v1.36.3'),
       service({ metadata: { name: 'web' } }),
-      slice({
-        service: 'web',
-        endpoints: [...ZONES, ...ZONES].map((zone, index) => endpoint({ zone, addresses: [`10.0.0.${index + 1}`] })),
-      }),
+      slice({ service: 'web', endpoints: endpointsIn([...ZONES, ...ZONES]) }),
     ]);
     stops.push(startReconciler(sandbox), await startEvacuationAdmission(sandbox, [ZONES[0]]));
     access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('operator'))];

@@ -16,7 +16,7 @@ import {
 import { ENDPOINT_SLICES, EXTENSIONS, LEASES, NAMESPACES } from '../../pkg/apis/resources.ts';
 import type { Lease } from '../../pkg/apis/core.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { endpoint, node, service, slice } from '../fixtures/core.ts';
+import { endpointsIn, node, service, slice } from '../fixtures/core.ts';
 import { cluster, etcd, extension, garden, namespace, routingConfig } from '../fixtures/gardener.ts';
 import { type ControllerBed, eventually, openControllerBed } from './controller-bed.ts';
 import { type Bed, openBed } from './settings-support.ts';
@@ -27,13 +27,7 @@ const SEED = 'modes: {seed: {gardener: {version: v1.130.0}}}\nextensions: {condi
 const GARDEN = 'modes: {garden: {gardener: {version: v1.130.0}}}';
 
 const hinted = (name: string, hint: boolean) =>
-  slice({
-    service: name,
-    metadata: { namespace: NS },
-    endpoints: ['eu-1a', 'eu-1b', 'eu-1c'].map((zone) =>
-      endpoint({ zone, ...(hint ? { hints: { forZones: [{ name: zone }] } } : {}) }),
-    ),
-  });
+  slice({ service: name, metadata: { namespace: NS }, endpoints: endpointsIn(['eu-1a', 'eu-1b', 'eu-1c'], hint) });
 
 describe('Extension resources', () => {
   let bed: Bed;

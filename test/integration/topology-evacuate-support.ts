@@ -10,16 +10,13 @@ import { evacuationPatch } from '../../pkg/evacuation/slice.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { endpoint, kubeProxy, node, service, slice } from '../fixtures/core.ts';
+import { endpointsIn, kubeProxy, node, service, slice } from '../fixtures/core.ts';
 import { useFolder } from '../fixtures/temporary-folder.ts';
 import { type Ran, type World, runTopology } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 
 export const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
-
-const endpointsIn = (zones: readonly string[]) =>
-  zones.map((zone, index) => endpoint({ zone, addresses: [`10.0.0.${index + 1}`] }));
 
 export const pair = (name: string, zones: readonly string[], labels = {}): KubernetesObject[] => [
   service({ metadata: { name, labels } }),

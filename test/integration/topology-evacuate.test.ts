@@ -9,7 +9,7 @@ import type { Namespace } from '../../pkg/apis/core.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_HINTS, ANNOTATION_PLAN, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { buildRegistration } from '../../pkg/webhook/register.ts';
-import { endpoint, service, slice } from '../fixtures/core.ts';
+import { endpointsIn, service, slice } from '../fixtures/core.ts';
 
 describe('kubectl topology evacuate, evacuations, return', function onCluster() {
   this.timeout(60_000);
@@ -196,9 +196,7 @@ describe('kubectl topology off, with every component dead', function onCluster()
     slice({
       service: name,
       metadata: { name: `${name}-x`, labels, annotations },
-      endpoints: ZONES.map((zone, index) =>
-        endpoint({ zone, addresses: [`10.0.1.${index + 1}`], hints: { forZones: [{ name: zone }] } }),
-      ),
+      endpoints: endpointsIn(ZONES, true),
     });
 
   beforeEach(async () => {

@@ -2,16 +2,14 @@
 import type { Node, Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_MODE } from '../../pkg/apis/names.ts';
-import { endpoint, node, service } from '../fixtures/core.ts';
+import { endpointsIn, node, service } from '../fixtures/core.ts';
 
 export const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'];
 export const nodes = (overrides: Parameters<typeof node>[0] = {}): Node[] =>
   ZONES.map((zone) => node({ ...overrides, zone }));
 export const auto: Service = service({ metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' } } });
-export const endpoints = (...zones: string[]) =>
-  zones.map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${10 + index}`] }));
-export const own = (...zones: string[]) =>
-  endpoints(...zones).map((item) => ({ ...item, hints: { forZones: [{ name: item.zone! }] } }));
+export const endpoints = (...zones: string[]) => endpointsIn(zones);
+export const own = (...zones: string[]) => endpointsIn(zones, true);
 
 /** A ready Pod of the Service `server` on the Node of this zone. */
 export const webPod = (zone: string) => {

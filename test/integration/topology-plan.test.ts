@@ -23,11 +23,7 @@ describe('kubectl topology plan --weights', () => {
       }),
     ),
     service({ metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } } }),
-    slice({
-      endpoints: [0, 1, 2, 2, 2, 2].map((zone, index) =>
-        endpoint({ zone: ZONES[zone]!, addresses: [`198.18.0.${10 + index}`] }),
-      ),
-    }),
+    slice({ endpoints: endpoints(...[0, 1, 2, 2, 2, 2].map((zone) => ZONES[zone]!)) }),
   ];
 
   const plan = (...flags: string[]): Promise<PlanReport> =>

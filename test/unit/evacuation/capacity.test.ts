@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { type ZoneLoad, loadByZone, overloadOf, peakOf, replicasToAdd } from '../../../pkg/evacuation/capacity.ts';
 import type { ZoneRequest } from '../../../pkg/evacuation/decide.ts';
-import { endpoint, slice } from '../../fixtures/core.ts';
+import { endpointsIn, slice } from '../../fixtures/core.ts';
 
 const load = (
   endpoints: Record<string, number>,
@@ -111,14 +111,7 @@ describe('capacity: endpoints to add', () => {
 
 const leave = (zone: string, percent = 100): ZoneRequest => ({ zone, percent, rounding: 'Up' });
 /** `hints` of each endpoint are its own zone. */
-const sliceIn = (zones: string, hinted = false) =>
-  slice({
-    service: 'web',
-    endpoints: Array.from(zones, (zone, index) => ({
-      ...endpoint({ zone, addresses: [`10.0.0.${index + 1}`] }),
-      ...(hinted ? { hints: { forZones: [{ name: zone }] } } : {}),
-    })),
-  });
+const sliceIn = (zones: string, hinted = false) => slice({ service: 'web', endpoints: endpointsIn(zones, hinted) });
 const nodes = (a: number, b: number, c = 0) => new Map(Object.entries({ a, b, c }).filter(([, count]) => count > 0));
 
 describe('capacity: overload under an evacuation', () => {

@@ -6,7 +6,7 @@ import { type Effects, createEffectivenessReconciler } from '../../../../pkg/con
 import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/context.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
-import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { endpointsIn, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { routerObjects } from '../../../fixtures/data-planes.ts';
 import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { NS, namespaceDecision, refusedFor, serviceDecision } from '../settings/support.ts';
@@ -26,10 +26,8 @@ describe('effectiveness report', () => {
   let enabled: EnabledSettings | undefined;
   let changed: string[];
 
-  const withHints = (): EndpointSlice[] => [
-    slice({ endpoints: ['a', 'b'].map((zone) => endpoint({ zone, hints: { forZones: [{ name: zone }] } })) }),
-  ];
-  const withoutHints = (): EndpointSlice[] => [slice({ endpoints: ['a', 'b'].map((zone) => endpoint({ zone })) })];
+  const withHints = (): EndpointSlice[] => [slice({ endpoints: endpointsIn('ab', true) })];
+  const withoutHints = (): EndpointSlice[] => [slice({ endpoints: endpointsIn('ab') })];
 
   /** As the settings controller publishes it. */
   const decided = (decision: NamespaceDecision | undefined): void => {

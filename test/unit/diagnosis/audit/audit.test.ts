@@ -11,7 +11,7 @@ import { BUILT_IN_PRICES, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
 import { itemsOf, known } from '../../../../pkg/diagnosis/snapshot.ts';
 import { renderAudit } from '../../../../pkg/report/audit.ts';
 import { auditCluster } from '../../../fixtures/audit-cluster.ts';
-import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { endpoint, endpointsIn, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 import { upTo } from '../../../support/depth.ts';
 
@@ -30,10 +30,7 @@ const pair = (
   slice({
     service: name,
     metadata: { name: `${name}-x` },
-    endpoints: zones.map((zone, index) => ({
-      ...endpoint({ zone, addresses: [`10.0.${name.length}.${index + 1}`] }),
-      ...(hinted ? { hints: { forZones: [{ name: zone }] } } : {}),
-    })),
+    endpoints: endpointsIn(zones, hinted, `10.0.${name.length}`),
   }),
 ];
 

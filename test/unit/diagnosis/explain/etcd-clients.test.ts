@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LABEL_MANAGED_BY, MANAGED_BY_DRUID } from '../../../../pkg/apis/names.ts';
 import { type Explanation, explain } from '../../../../pkg/diagnosis/explain/explain.ts';
-import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { endpointsIn, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 const NS = 'shoot--foo--bar';
@@ -23,10 +23,7 @@ const explained = ({ name = 'etcd-main-client', hinted, spec, labels, kubelet = 
     metadata: { name, namespace: NS, labels: labels ?? { [LABEL_MANAGED_BY]: MANAGED_BY_DRUID } },
     ...(spec && { spec }),
   });
-  const endpoints = ZONES.map((zone, index) => ({
-    ...endpoint({ zone, addresses: [`198.18.0.${index}`] }),
-    ...(hinted && { hints: { forZones: [{ name: zone }] } }),
-  }));
+  const endpoints = endpointsIn(ZONES, hinted);
   const nodes = ZONES.map((zone) => node({ zone, kubeletVersion: kubelet }));
   const objects = [...nodes, own, slice({ service: name, metadata: { name: `${name}-x`, namespace: NS }, endpoints })];
   return explain(snapshotOf(...objects, kubeProxy(kubelet)), own, { now: 0 });

@@ -5,16 +5,14 @@ import type { Service } from '../../../../pkg/apis/core.ts';
 import { diagnose, explain } from '../../../../pkg/diagnosis/explain/explain.ts';
 import { type Change, type Judge, tryChanges } from '../../../../pkg/diagnosis/explain/remedy.ts';
 import type { Cause } from '../../../../pkg/diagnosis/explain/reasons.ts';
-import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { endpointsIn, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { CALICO, BPF, CILIUM, configMap, daemonSet } from '../../../fixtures/data-planes.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 const fixes = (own: Service, kubelet: string, agents: readonly object[]): string => {
   const zones = ['a', 'b'];
   // Of a Service that asks by the field the control plane has written hints.
-  const hints = (zone: string) =>
-    own.spec?.trafficDistribution === undefined ? {} : { hints: { forZones: [{ name: zone }] } };
-  const endpoints = zones.map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`], ...hints(zone) }));
+  const endpoints = endpointsIn(zones, own.spec?.trafficDistribution !== undefined);
   const nodes = zones.map((zone) => node({ zone, kubeletVersion: kubelet }));
   const [first] = explain(snapshotOf(...nodes, own, slice({ endpoints }), ...agents), own, { now: 0 }).causes;
   return (first?.fix ?? []).join('\n');
@@ -28,8 +26,7 @@ describe('the remedy of a cause', () => {
   const remedyAt = (version: string): string | undefined => {
     const own = service({ metadata: { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } } });
     const nodes = ['a', 'b', 'c'].map((zone) => node({ zone, kubeletVersion: version }));
-    const endpoints = ['a', 'b'].map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`] }));
-    const snapshot = snapshotOf(...nodes, own, slice({ endpoints }), kubeProxy(version));
+    const snapshot = snapshotOf(...nodes, own, slice({ endpoints: endpointsIn('ab') }), kubeProxy(version));
     const { causes } = explain(snapshot, own, { now: 0 });
     return causes.find(({ reason }) => reason === 'TooFewEndpoints')?.remedy;
   };
@@ -47,9 +44,9 @@ describe('a slice of weight 0', () => {
   const explained = (tag: string) => {
     const own = service({ spec: { trafficDistribution: 'PreferClose' } });
     const slices = ['a', 'b'].map((zone, weight) => {
-      const hinted = endpoint({ zone, addresses: [`198.18.0.${weight}`], hints: { forZones: [{ name: zone }] } });
       const annotations = { 'service.cilium.io/weight': String(weight) };
-      return slice({ endpoints: [hinted], metadata: { name: `server-${zone}`, annotations } });
+      const endpoints = endpointsIn(zone, true, `198.18.${weight}`);
+      return slice({ endpoints, metadata: { name: `server-${zone}`, annotations } });
     });
     const nodes = ['a', 'b'].map((zone) => node({ zone }));
     return explain(snapshotOf(...slices, ...nodes, own, ...cilium(tag)), own, { now: 0 });
@@ -143,11 +140,9 @@ describe('the command of a cause', () => {
       metadata: { name: 'server', namespace: 'default', annotations: { 'meta.helm.sh/release-name': 'shop' } },
       spec: { replicas: 2, template: { metadata: { labels }, spec: {} } },
     };
-    const endpoints = ['1', '2'].map((end) =>
-      endpoint({ zone: 'a', addresses: [`198.18.0.${end}`], hints: { forZones: [{ name: 'a' }] } }),
-    );
     const selecting = { ...own, spec: { ...own.spec, selector: labels } };
-    const snapshot = snapshotOf(...nodes, selecting, slice({ endpoints }), kubeProxy('v1.34.1'), deployment);
+    const stored = slice({ endpoints: endpointsIn('aa', true) });
+    const snapshot = snapshotOf(...nodes, selecting, stored, kubeProxy('v1.34.1'), deployment);
     const { causes } = explain(snapshot, selecting, { now: 0 });
     const { fix = [] } = causes.find(({ reason }) => reason === 'PodsNotSpread') ?? {};
     expect(fix.at(-2)).to.match(/^kubectl patch deployment server -n default .*topologySpreadConstraints/);
@@ -196,15 +191,7 @@ describe('a change is tried before it is offered', () => {
     spec: { nodeName: 'b', containers: [{ name: 'app', resources: { requests: { cpu: '3500m' } } }] },
     status: { phase: 'Running' },
   };
-  const slicesIn = (hinted: boolean, ...zones: readonly string[]) => {
-    const of = (zone: string, index: number) =>
-      endpoint({
-        zone,
-        addresses: [`198.18.0.${index}`],
-        ...(hinted ? { hints: { forZones: [{ name: zone }] } } : {}),
-      });
-    return slice({ endpoints: zones.map(of) });
-  };
+  const slicesIn = (hinted: boolean, ...zones: readonly string[]) => slice({ endpoints: endpointsIn(zones, hinted) });
   const scaler = (kind: string, name: string, spec: object) => ({
     apiVersion: 'x/v1',
     kind,
@@ -215,15 +202,10 @@ describe('a change is tried before it is offered', () => {
   const second = { ...byCpu, metadata: { ...byCpu.metadata, name: 'second', namespace: 'default' } };
   const secondSlice = slice({
     metadata: { name: 'second-1', labels: { 'kubernetes.io/service-name': 'second' } },
-    endpoints: ['a', 'b'].map((zone, index) =>
-      endpoint({ zone, addresses: [`198.18.0.${index}`], hints: { forZones: [{ name: zone }] } }),
-    ),
+    endpoints: endpointsIn('ab', true),
   });
   const bare = service({ spec: { selector: {} } });
-  const foreign = slice({
-    metadata: { name: 'server-own' },
-    endpoints: ['a', 'b'].map((zone, index) => endpoint({ zone, addresses: [`198.18.0.${index}`] })),
-  });
+  const foreign = slice({ metadata: { name: 'server-own' }, endpoints: endpointsIn('ab') });
   const webhook = {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
 import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
-import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { endpoint, endpointsIn, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 const NOW = { now: Date.UTC(2026, 10, 20) };
@@ -70,13 +70,11 @@ describe('a port that only some Pods have', () => {
       ],
     },
   });
-  const at = (zone: string, index: number) =>
-    endpoint({ zone, addresses: [`10.0.0.${index}`], hints: { forZones: [{ name: zone }] } });
   const ofPort = (name: string, ...zones: string[]) =>
     slice({
       metadata: { name: `server-${name}` },
       ports: [{ name, port: 8080 }],
-      endpoints: zones.map((zone) => at(zone, 'abc'.indexOf(zone))),
+      endpoints: endpointsIn(zones, true),
     });
   const snapshot = snapshotOf(...nodes('a', 'b', 'c'), web, ofPort('http', 'a', 'b', 'c'), ofPort('metrics', 'a'));
 

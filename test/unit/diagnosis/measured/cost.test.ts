@@ -6,7 +6,7 @@ import { audit, type AuditReport } from '../../../../pkg/diagnosis/audit/audit.t
 import { measuredParts, measuredPast } from '../../../../pkg/diagnosis/measured.ts';
 import { BUILT_IN_PRICES, DAYS_PER_MONTH, tariffOf } from '../../../../pkg/diagnosis/prices.ts';
 import type { Measured, MeasuredFlow } from '../../../../pkg/traffic/measured.ts';
-import { endpoint, node, service, slice } from '../../../fixtures/core.ts';
+import { endpointsIn, node, service, slice } from '../../../fixtures/core.ts';
 import { flow, GIGABYTE_A_DAY, measured } from '../../../fixtures/measured.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
@@ -25,13 +25,7 @@ const cluster = (wanted: boolean) =>
     slice({
       service: 'web',
       metadata: { namespace: 'shop' },
-      endpoints: ZONES.map((zone, index) =>
-        endpoint({
-          zone,
-          addresses: [`10.0.0.${index + 1}`],
-          ...(wanted ? { hints: { forZones: [{ name: zone }] } } : {}),
-        }),
-      ),
+      endpoints: endpointsIn(ZONES, wanted),
     }),
   );
 

@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { PLANES } from '../../../../pkg/diagnosis/routers/planes.ts';
 import { routeFor } from '../../../../pkg/upstream/index.ts';
-import { service, slice, endpoint } from '../../../fixtures/core.ts';
+import { endpoint, endpointsIn, service, slice } from '../../../fixtures/core.ts';
 import { BPF, CALICO, CILIUM, configMap, custom, daemonSet } from '../../../fixtures/data-planes.ts';
 
 import { answer, antrea, ANTREA, calico, checkRouters, cilium, here, kubeProxy, TOPOLOGY } from './support.ts';
@@ -263,9 +263,7 @@ describe('what becomes of hints', () => {
       const { proxy, version, gates = {} } = answer({ objects }).routing;
       const annotations = asks === 'Auto' ? { 'service.kubernetes.io/topology-mode': 'Auto' } : {};
       const field = asks.startsWith('Prefer') ? { trafficDistribution: asks } : {};
-      const endpoints = Array.from(zones, (zone, index) =>
-        endpoint({ zone, addresses: [`198.18.0.${index}`], hints: { forZones: [{ name: zone }] } }),
-      );
+      const endpoints = endpointsIn(zones, true);
       const own = service({ metadata: { annotations }, spec: field });
       const found = routeFor({ node: here(), service: own, slices: [slice({ endpoints })], version, gates }, proxy);
       expect(found.reason).to.equal(reason);

@@ -1,20 +1,13 @@
 // Services and clusters for the tests of survival.
-import type { Endpoint } from '../../../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import { survival } from '../../../../pkg/diagnosis/survival/survival.ts';
 import type { ServiceSurvival, SurvivalOptions, SurvivalReport } from '../../../../pkg/diagnosis/survival/survival.ts';
-import { endpoint, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { endpointsIn, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
 export const [A, B, C] = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
 
 export const NODES = [A, B, C].map((zone) => node({ zone }));
-
-export const endpointsIn = (zones: readonly string[], hinted = false): Endpoint[] =>
-  zones.map((zone, index) => ({
-    ...endpoint({ zone, addresses: [`10.0.0.${index + 1}`] }),
-    ...(hinted ? { hints: { forZones: [{ name: zone }] } } : {}),
-  }));
 
 export const web = (
   zones: readonly string[],

@@ -7,9 +7,9 @@ import { unknownZone } from '../../../../pkg/diagnosis/survival/survival.ts';
 import { baseOf, evacuatedHints } from '../../../../pkg/evacuation/slice.ts';
 import { decideInOrder } from '../../../../pkg/evacuation/decide.ts';
 import { routeFor, trafficOf } from '../../../../pkg/upstream/index.ts';
-import { kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
+import { endpointsIn, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
-import { A, B, C, NODES, SAME_ZONE, ask, endpointsIn, named } from './survival-support.ts';
+import { A, B, C, NODES, SAME_ZONE, ask, named } from './survival-support.ts';
 
 describe('survival: the whole', () => {
   const objects = [

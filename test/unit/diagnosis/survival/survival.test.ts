@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
 import type { ServiceSurvival, SurvivalOptions } from '../../../../pkg/diagnosis/survival/survival.ts';
-import { endpoint, service, slice } from '../../../fixtures/core.ts';
-import { A, B, C, SAME_ZONE, answered, endpointsIn, web } from './survival-support.ts';
+import { endpoint, endpointsIn, service, slice } from '../../../fixtures/core.ts';
+import { A, B, C, SAME_ZONE, answered, web } from './survival-support.ts';
 
 describe('survival: the answer for one Service', () => {
   const cases: readonly (readonly [
