@@ -251,9 +251,9 @@ const OLDEST = [
   },
 ];
 const ANTREA_CONF = { 'antrea-agent.conf': '#featureGates:\n#  TopologyAwareHints: false\n' };
-const antrea = (version: string) => [
+const antrea = (version: string, data: object = ANTREA_CONF) => [
   daemonSet('antrea-agent', `antrea/antrea-ubuntu:v${version}`),
-  { ...proxyConfig(''), metadata: { namespace: 'kube-system', name: 'antrea-config' }, data: ANTREA_CONF },
+  { ...proxyConfig(''), metadata: { namespace: 'kube-system', name: 'antrea-config' }, data },
 ];
 const DRAWN = {
   podAffinity: {
@@ -1108,7 +1108,7 @@ const ROWS: readonly Row[] = [
     { version: '1.12.1', spec: LOCAL_ENTRY, extra: [proxyConfig('mode: ipvs\n')] },
     'NotWanted',
     'ZoneFailsHealthCheck',
-    /sends what comes to its external address to Pods of all Nodes, and answers from other Nodes are lost/,
+    /sends what comes to its external address or node port to Pods of all Nodes, and answers from other Nodes are lost/,
     /Update kube-proxy to 1\.14 or newer/,
     /LoadBalancerTraffic/,
   ],
@@ -1651,6 +1651,52 @@ const ROWS: readonly Row[] = [
     'LoadBalancerTraffic',
     /^✗ traffic from outside/,
     /\(node-2\): kube-proxy there drops what Pods in the network of the host send .*update kube-proxy to 1\.15/,
+  ],
+  [
+    'https://github.com/antrea-io/antrea/issues/6244',
+    {
+      version: '1.28.5',
+      spec: LOCAL_ENTRY,
+      plane: antrea('1.15.1', { 'antrea-agent.conf': 'trafficEncapMode: networkPolicyOnly\n' }),
+      endpoints: ['a', 'b'],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside/,
+    /\(node-2\): Antrea in networkPolicyOnly mode there drops what their own Pods send .*update Antrea to 1\.15\.2, 2\.0/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/70222',
+    {
+      version: '1.30.1',
+      nodes: ['', ''],
+      spec: { type: 'NodePort', externalTrafficPolicy: 'Local' },
+      endpoints: ['::1'],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /Nodes without one of its Pods drop it/,
+    /no ready endpoint on node-0: Nodes there drop what enters\. → .* or set `externalTrafficPolicy: Cluster`.*NotRequested/,
+  ],
+  [
+    'https://github.com/claytono/infra/pull/815',
+    { version: '1.33.4', nodes: ['', ''], endpoints: ['::0', '::1'], pods: null, extra: [OF_DAEMON_SET] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /→ Every Node has an endpoint: internalTrafficPolicy Local keeps .* PreferSameNode \(Kubernetes 1\.34 .*EndpointWithoutZone/,
+  ],
+  [
+    'https://github.com/stacklok/toolhive/issues/5738',
+    {
+      spec: { type: 'NodePort', sessionAffinity: 'ClientIP', ports: [{ name: 'http', port: 80 }, { port: 81 }] },
+      service: { managedFields: [{ manager: 'toolhive-container-manager' }] },
+    },
+    'NotWanted',
+    'StickyClients',
+    /clients may keep to one endpoint/,
+    /go to one endpoint for each port, .*# toolhive-container-manager wrote it \(managedFields\), and may write it back/,
+    /kubectl patch service/,
   ],
   [
     'https://github.com/cilium/cilium/issues/45252',

@@ -1,4 +1,5 @@
 // How a Service asks for routing by zone in a way that this version and these data planes understand, and who would undo that.
+import { zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { domainPrefixedMode } from '../../routing/plan.ts';
@@ -89,6 +90,13 @@ const STRICT_LINE = `internalTrafficPolicy Local keeps connections on their Node
 export const nodeLines = (facts: Facts): readonly string[] => {
   const line = settingsFor(facts).distribution === NEAREST ? NEAR_LINE : STRICT_LINE;
   return isOnEveryNode(facts) ? [`every Node has an endpoint: ${line}`] : [];
+};
+
+/** What helps where every Node has an endpoint and none a zone, and the value for that is not there yet. */
+export const nearRemedy = (facts: Facts): string | undefined => {
+  const isBare = facts.nodes.length > 1 && facts.nodes.every((node) => zoneOfNode(node) === '');
+  const [line] = isBare && settingsFor(facts).distribution !== NEAREST ? nodeLines(facts) : [];
+  return line && `E${line.slice(1)}.`;
 };
 
 /** Asks with a setting that every version recognises. */

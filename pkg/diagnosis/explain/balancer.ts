@@ -51,13 +51,6 @@ export const OF_ENVOY = {
     'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.',
 };
 
-/** metallb/metallb#380, #390, #1152, weaveworks/weave#2924, #3756 */
-export const OF_WEAVE = {
-  why: 'Weave Net before 2.7 masquerades what enters, and was seen to break it, unless NO_MASQ_LOCAL is 1',
-  remedy:
-    'Set `NO_MASQ_LOCAL` to `1` in the environment of container weave of DaemonSet weave-net (from 2.4 on; 2.7 does so by itself), or set `externalTrafficPolicy: Cluster`.',
-};
-
 export const PASSES = {
   why: 'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy',
   remedy:
@@ -120,5 +113,7 @@ export const SHUTS_OUT: readonly Shut[] = [
   ['kube-proxy', 'ipvs', /^/, HOST, `${CLUSTER}, or use another mode of kube-proxy`],
   // kubernetes/kubernetes#65387: mended by #77523.
   ['kube-proxy', '', /^1\.(?:\d|1[0-4])\./, HOST, 'update kube-proxy to 1.15 or newer'],
+  // antrea-io/antrea#6244: since #4815 (1.13), mended by #6251.
+  ['Antrea', 'networkPolicyOnly', /^1\.(?:1[34]\.|15\.[01]$)/, OWN, 'update Antrea to 1.15.2, 2.0 or newer'],
   ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER],
 ];

@@ -288,7 +288,7 @@ export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Fa
     return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);
   if (service.spec?.externalTrafficPolicy !== 'Local') return [];
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
-  const modes = new Set(['', ...itemsOf(snapshot.routers).map(({ settings }) => settings['mode'])]);
+  const modes = new Set(['', ...itemsOf(snapshot.routers).flatMap(({ settings }) => Object.values(settings))]);
   const out = Map.groupBy(nodes, (node) => {
     const { router, version } = index.routers.of(node);
     const own = SHUTS_OUT.filter(([by, mode]) => by.toLowerCase() === router && modes.has(mode));

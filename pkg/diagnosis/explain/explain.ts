@@ -8,7 +8,7 @@ import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, hasFew } from './spread.ts';
 import { inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
-import { OF_HINTS, elsewhere, isTooOld } from './ask.ts';
+import { OF_HINTS, elsewhere, isOnEveryNode, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
@@ -150,6 +150,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const entry = localEntryCauses(facts);
   const [outside, way] = [outsideCauses(facts, wanted), entryOf(facts)];
   const isFirst = wanted || type !== 'NodePort' || way?.remedy !== NODE_PORT.remedy || isGateway(facts);
+  const isNear = way?.policy === 'Local' || (nodes.length > 1 && isOnEveryNode(facts));
   const isShut = !way?.failure && !way?.isStranded && shutOut(facts).length > 0;
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const stray = strayCauses(facts);
@@ -179,7 +180,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // Which Node a node port is asked of is the client's choice, unless a load balancer is seen: that nothing asks for zones comes first.
     ...kind.filter(({ reason }) => reason === 'PolicyIgnored'),
     ...(isFirst && isShut ? outside : []),
-    ...(isFirst || way?.failure ? entry : []),
+    ...(isFirst || way?.failure || (isZoneless && policy === 'Local') ? entry : []),
     ...failingCauses(facts),
     ...sure,
     ...stray,
@@ -193,7 +194,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(isUnmet ? spread : []),
     ...blindCauses(facts),
     // What is to be asked for has no effect without any zone; what holds without zones is what such a cluster asks about.
-    ...(isZoneless ? [...outside, ...sticky, ...(way?.policy === 'Local' ? asked : []), ...given] : []),
+    ...(isZoneless ? [...outside, ...sticky, ...(isNear ? asked : []), ...given] : []),
     ...(!wanted && (isKeptByGateway || (inOneZone(facts) && !isLate)) ? sticky : []),
     ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isPointless || isDeaf
       ? []
@@ -235,7 +236,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const once = said.filter((each) => !again.includes(each) && !(only && vain.includes(each)));
   return once.map((each) => {
     if (each === first && only === undefined && !isEdge) return { ...each, remedy: `${sets}${TOO_OLD}` };
-    if (each !== hint || each.reason === 'NotRequested') return each;
+    if (each !== hint || each.reason === 'NotRequested' || facts.bypasses.every((own) => own.behind)) return each;
     return { ...each, evidence: `${says}${each.evidence}`, remedy: only ?? `${sets}${each.remedy}` };
   });
 };

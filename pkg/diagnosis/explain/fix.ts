@@ -8,7 +8,8 @@ import { isControllerSlice } from '../../upstream/index.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Fix, NEAREST, annotate, ask, askingNote, elsewhere, isTooOld, settingsFor, useField } from './ask.ts';
+import { type Fix, NEAREST, annotate, ask, askingNote, elsewhere } from './ask.ts';
+import { isTooOld, nearRemedy, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
@@ -223,7 +224,11 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
     spreadOut,
     ({ routes }) => (routes.every(({ mode }) => mode === '') ? [] : [SIMULATE]),
   ],
-  StickyClients: ({ service }) => (service.spec?.sessionAffinity === 'ClientIP' ? [UNSTICK] : []),
+  StickyClients: (facts) => {
+    const note = askingNote(facts, 'sessionAffinity');
+    const steps = note?.reverts ? [note.line] : [UNSTICK, note?.line ?? []].flat();
+    return facts.service.spec?.sessionAffinity === 'ClientIP' ? steps : [];
+  },
   NoGrowth: growth,
   PublishedNotReady: [patchSpec({ publishNotReadyAddresses: false })],
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
@@ -280,7 +285,7 @@ const OF_PODS = /^(?:HintedForOtherZone|PodsNotSpread|SingleEndpoint|TooFewEndpo
 
 /** Whose the objects are, where no command is left that would say it. */
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
-  const asking = askingNote(facts)?.line ?? '';
+  const asking = askingNote(facts, nearRemedy(facts) && 'internalTrafficPolicy')?.line ?? '';
   // The value was tried, and nothing came of it.
   if (reason === 'NotRequested')
     return asking.includes('"Auto"') || elsewhere(facts)[2] !== undefined ? [] : [asking].filter((line) => line !== '');

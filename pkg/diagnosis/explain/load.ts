@@ -245,7 +245,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
   if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
     return sticky(
-      `Service ${name} has sessionAffinity ClientIP: connections from one address go to one endpoint, and what comes through a proxy has one address.`,
+      `Service ${name} has sessionAffinity ClientIP: connections from one address go to one endpoint${ports.length > 1 ? ' for each port' : ''}, and what comes through a proxy has one address.`,
     ).map((each) => (type === 'ClusterIP' ? each : { ...each, stage: 'used' }));
   const runs = (plane: RouterName): boolean => answers.some(({ router }) => router === plane);
   const hashed = (what: string, by: 'of' | 'to') =>

@@ -1,15 +1,68 @@
-// What enters under `externalTrafficPolicy: Local` and is not taken on its Node, as the policy has it: by data plane, release and setting.
+// What data planes make of the policies Local: what clients inside get, and what enters and is not taken on its Node, by release and setting.
 import type { Node, Service } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
+import { type Taint, taintText } from '../models/lookup.ts';
 import { listIn } from '../project/fields.ts';
+import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, OF_ENVOY, OF_WEAVE, PASSES } from './balancer.ts';
-import { type Facts, PLACEHOLDER } from './facts.ts';
-import { remedyOf } from './reasons.ts';
+import { type Kind, OF_ENVOY, PASSES } from './balancer.ts';
+import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
+import { type Cause, cause, listed, remedyOf } from './reasons.ts';
+import { idlePods } from './spread.ts';
+
+const LOCAL_REASONS = /^(?:ProxyOfAnotherNode|InternalTrafficPolicyLocal|NoLocalEndpoints|NoEndpoints|NotProxied)$/;
+
+/** What kube-router takes for the policy, and what helps. */
+const BY_MARK = `the annotation ${KUBE_ROUTER_LOCAL} (kube-router 2.1.0 to 2.4.0 takes it for internalTrafficPolicy Local)`;
+const UNMARK = 'Update kube-router to 2.4.1 or newer, where the annotation is for traffic from outside alone.';
+const BY_ENTRY = `externalTrafficPolicy Local, or the annotation ${KUBE_ROUTER_LOCAL} (kube-router before 2.1.0 goes by it for the cluster IP too)`;
+const UNTIE =
+  'Update kube-router to 2.1.0 or newer (by the annotation 2.4.1), where it is for traffic from outside alone, or set `externalTrafficPolicy: Cluster`.';
+
+/** From which releases on each reads the policy. */
+const READ_SINCE: Partial<Record<RouterName, string>> = {
+  'kube-proxy-windows': 'Kubernetes to 1.27',
+  'calico-ebpf': 'Calico to 3.26.5',
+  cilium: 'Cilium to 1.13',
+  antrea: 'Antrea to 1.7',
+  'kube-router': 'kube-router to 2.1',
+  'ovn-kubernetes': 'OpenShift to 4.11',
+};
+
+/** The policy, and before it what the policy breaks. */
+export const localCauses = (facts: Facts): Cause[] => {
+  const { name, routes, takenBy } = facts;
+  const taken = takenBy === 'mark' ? [BY_MARK, UNMARK] : [BY_ENTRY, UNTIE];
+  const [what, update] = takenBy ? taken : ['spec.internalTrafficPolicy Local'];
+  const policy = `Service ${name} has ${what}`;
+  const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
+  const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
+  const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
+  const names = failing.map(nameOf);
+  const idle = idlePods(facts, names);
+  const fails = `${policy} and no ready endpoint on ${listed(names)}: connections from there fail.${idle?.text ?? ''}${tainted}`;
+  const remedy = idle?.everywhere === true ? `${idle.remedy} Or remove the policy.` : update;
+  const blind = routes.filter(({ reason }) => !LOCAL_REASONS.test(reason));
+  const who = blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap(({ nodes }) => nodes.map(nameOf)))}`;
+  const since = blind.flatMap(({ nodes: [node] }) => (node && READ_SINCE[facts.index.routers.of(node).router]) ?? []);
+  const read = since.length === 0 ? undefined : `Update ${listed([...new Set(since)])} or newer, which reads it.`;
+  const ignored = cause('used', 'PolicyIgnored', `${policy}, which no data plane ${who} is known to read.`, read);
+  if (routes.length > 0 && blind.length === routes.length) return [ignored];
+  return [
+    ...(blind.length > 0 ? [ignored] : []),
+    ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails, remedy)]),
+    cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`, update),
+  ];
+};
 
 const OR = ', or set `externalTrafficPolicy: Cluster`.';
 /** What helps; by what routes and what is known of the Service and its load balancer, and why. */
 const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = {
+  'Set `NO_MASQ_LOCAL` to `1` in the environment of container weave of DaemonSet weave-net (from 2.4 on; 2.7 does so by itself)':
+    [
+      /;weave/, // metallb/metallb#380, #390, #1152, weaveworks/weave#2924, #3756
+      'Weave Net before 2.7 masquerades what enters, and was seen to break it, unless NO_MASQ_LOCAL is 1',
+    ],
   'Update kube-router to 2.1.0 or newer': [
     /^kube-router (?:[01]|2\.0)\..*;asks/, // cloudnativelabs/kube-router#455, #1612
     'before 2.1.0 kube-router answers no healthCheckNodePort: each Node fails the check of a load balancer',
@@ -19,8 +72,8 @@ const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = 
     'Cilium before 1.7.5 counts Pods of other Nodes where it answers healthCheckNodePort: Nodes without a Pod may pass the check of a load balancer, and drop what enters',
   ],
   'Update kube-proxy to 1.14 or newer, or use its iptables mode': [
-    /^kube-proxy 1\.(?:\d|1[0-3])\..*;ipvs;LoadBalancer/, // kubernetes/kubernetes#71596, metallb/metallb#290
-    'kube-proxy in IPVS mode sends what comes to its external address to Pods of all Nodes, and answers from other Nodes are lost',
+    /^kube-proxy 1\.(?:(?:\d|1[0-3])\..*;ipvs;LoadBalancer|(?:\d|1[01])\..*;ipvs;NodePort)/, // kubernetes/kubernetes#71596, #66062, metallb/metallb#290
+    'kube-proxy in IPVS mode sends what comes to its external address or node port to Pods of all Nodes, and answers from other Nodes are lost',
   ],
   'Update kube-proxy to 1.28.6, 1.29.1, 1.30 or newer, or use another mode of it': [
     /^kube-proxy 1\.2(?:[67]\.|8\.[0-5];|9\.0;).*;ipvs;.*;externalIPs/, // kubernetes/kubernetes#121909, mended by #121919
@@ -65,12 +118,9 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     const why = `kube-proxy on Node ${nameOf(host)} takes itself for ${self.why} and finds no Pod on its Node: each Node drops what enters, and fails the health check of a load balancer`;
     return { why, remedy: remedyOf('ProxyOfAnotherNode') };
   }
-  const weave = index.bypasses.containers.find(({ image }) => /\/weave-kube:v?(?:1|2\.[0-6])\./.test(image));
-  if (weave && weave.env['NO_MASQ_LOCAL'] !== '1') return OF_WEAVE;
-  const isEnvoy = endpoints[0]?.address === PLACEHOLDER;
-  if (isEnvoy && by.silentIn !== undefined) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: none announces it` };
   // cilium/cilium#33547 (open)
-  if (isEnvoy && asks) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: each fails the health check of a load balancer` };
+  const silent = by.silentIn ? 'none announces it' : asks && 'each fails the health check of a load balancer';
+  if (endpoints[0]?.address === PLACEHOLDER && silent) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: ${silent}` };
   const named = host?.metadata?.labels?.['kubernetes.io/hostname'];
   const isSeen = !host || index.routers.of(host).evidence.length > 0;
   const signs = {
@@ -79,6 +129,9 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     asks,
     'azure-udp': by.shown?.test('kubernetes.azure.com/') && ports.every(({ protocol }) => protocol === 'UDP'),
     externalIPs: externalIPs !== undefined,
+    weave: index.bypasses.containers.some(
+      ({ image, env }) => /\/weave-kube:v?(?:1|2\.[0-6])\./.test(image) && env['NO_MASQ_LOCAL'] !== '1',
+    ),
     renamed: !isSeen && named && named !== nameOf(host),
   };
   const known = Object.entries(signs).flatMap(([sign, is]) => (is ? sign : []));

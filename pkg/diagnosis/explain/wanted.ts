@@ -10,18 +10,17 @@ import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
-import { type Taint, editDistance, hasSelector, taintText } from '../models/lookup.ts';
-import type { RouterName } from '../routers/types.ts';
+import { editDistance, hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
-import { askingNote, elsewhere, presentAnnotation, settingsFor } from './ask.ts';
-import { KUBE_ROUTER_LOCAL, PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
+import { askingNote, elsewhere, nearRemedy, presentAnnotation, settingsFor } from './ask.ts';
+import { PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
 import { lastEvent, workingCounts } from './given.ts';
+import { localCauses } from './local.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle } from './scheduler.ts';
 import { waitingCauses, waitingFor } from './waiting.ts';
-import { idlePods } from './spread.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
@@ -57,51 +56,6 @@ export const wantedReport = (facts: Facts) => {
 };
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
-
-const LOCAL_REASONS = /^(?:ProxyOfAnotherNode|InternalTrafficPolicyLocal|NoLocalEndpoints|NoEndpoints|NotProxied)$/;
-
-/** What kube-router takes for the policy, and what helps. */
-const BY_MARK = `the annotation ${KUBE_ROUTER_LOCAL} (kube-router 2.1.0 to 2.4.0 takes it for internalTrafficPolicy Local)`;
-const UNMARK = 'Update kube-router to 2.4.1 or newer, where the annotation is for traffic from outside alone.';
-const BY_ENTRY = `externalTrafficPolicy Local, or the annotation ${KUBE_ROUTER_LOCAL} (kube-router before 2.1.0 goes by it for the cluster IP too)`;
-const UNTIE =
-  'Update kube-router to 2.1.0 or newer (by the annotation 2.4.1), where it is for traffic from outside alone, or set `externalTrafficPolicy: Cluster`.';
-
-/** From which releases on each reads the policy. */
-const READ_SINCE: Partial<Record<RouterName, string>> = {
-  'kube-proxy-windows': 'Kubernetes to 1.27',
-  'calico-ebpf': 'Calico to 3.26.5',
-  cilium: 'Cilium to 1.13',
-  antrea: 'Antrea to 1.7',
-  'kube-router': 'kube-router to 2.1',
-  'ovn-kubernetes': 'OpenShift to 4.11',
-};
-
-/** The policy, and before it what the policy breaks. */
-const localCauses = (facts: Facts): Cause[] => {
-  const { name, routes, takenBy } = facts;
-  const taken = takenBy === 'mark' ? [BY_MARK, UNMARK] : [BY_ENTRY, UNTIE];
-  const [what, update] = takenBy ? taken : ['spec.internalTrafficPolicy Local'];
-  const policy = `Service ${name} has ${what}`;
-  const failing = routes.filter(({ reason }) => reason === 'NoLocalEndpoints').flatMap(({ nodes }) => nodes);
-  const taints = failing.flatMap(({ spec }) => ((spec?.taints ?? []) as readonly Taint[]).map(taintText));
-  const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
-  const names = failing.map(nameOf);
-  const idle = idlePods(facts, names);
-  const fails = `${policy} and no ready endpoint on ${listed(names)}: connections from there fail.${idle?.text ?? ''}${tainted}`;
-  const remedy = idle?.everywhere === true ? `${idle.remedy} Or remove the policy.` : update;
-  const blind = routes.filter(({ reason }) => !LOCAL_REASONS.test(reason));
-  const who = blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap(({ nodes }) => nodes.map(nameOf)))}`;
-  const since = blind.flatMap(({ nodes: [node] }) => (node && READ_SINCE[facts.index.routers.of(node).router]) ?? []);
-  const read = since.length === 0 ? undefined : `Update ${listed([...new Set(since)])} or newer, which reads it.`;
-  const ignored = cause('used', 'PolicyIgnored', `${policy}, which no data plane ${who} is known to read.`, read);
-  if (routes.length > 0 && blind.length === routes.length) return [ignored];
-  return [
-    ...(blind.length > 0 ? [ignored] : []),
-    ...(failing.length === 0 ? [] : [cause('used', 'NoLocalEndpoints', fails, remedy)]),
-    cause('used', 'InternalTrafficPolicyLocal', `${policy}: each Node uses its own endpoints and no hints.`, update),
-  ];
-};
 
 const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
   const { slices, name, routes, service } = facts;
@@ -321,7 +275,7 @@ const refusedRequest = (facts: Facts): Cause => {
     : `Set the annotation \`${key}: ${auto}\`${gate}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
   const set =
     distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
-  const remedy = field === undefined ? ask : set;
+  const remedy = nearRemedy(facts) ?? (field === undefined ? ask : set);
   const [says, sets, only] = elsewhere(facts);
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
