@@ -218,9 +218,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const has = (code: Cause['reason']): boolean => found.some(({ reason }) => reason === code);
   // Hints make nothing of what is in one zone.
   const lent = has('PodsNotSpread') && inOneZone(facts) ? ['HintsLost', 'HintedForOtherZone'] : [];
-  // MicrosoftDocs/azure-docs#116644
   const isOfAks = facts.index.bypasses.daemonSets.some(({ containers: [own] }) => own?.image.match(/^mcr\..*cilium/));
-  // Who waits is part of why Pods are not spread, and the annotation is what nothing asks by.
+  // Who waits is part of why Pods are not spread, the annotation is what nothing asks by, and AKS has no value (MicrosoftDocs/azure-docs#116644).
   const unsaid = new Set([
     (has('PodsNotSpread') || has('SingleEndpoint') || has('NoEndpoints')) && 'PodsWaiting',
     has('NotRequested') && 'ProxyNeedsAnnotation',

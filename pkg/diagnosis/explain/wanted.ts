@@ -284,8 +284,7 @@ const refusedRequest = (facts: Facts): Cause => {
       ? cause('wanted', 'NotRequested', `${is}: off.`, remedy)
       : cause('wanted', 'AnnotationNotRecognized', `${is}.${spellingHint(value, facts.planned !== undefined)}`);
   }
-  if (wish.reason !== 'NotRequested')
-    return cause('wanted', wish.reason, `${says}${wish.message}`, only ?? `${sets}${remedyOf(wish.reason)}`);
+  if (wish.reason !== 'NotRequested') return cause('wanted', wish.reason, wish.message);
   const edge = edgeRequest(facts);
   if (edge !== undefined) return edge;
   const said = lastEvent(facts);
