@@ -182,6 +182,19 @@ export const runAttack = async (name: Attack, port: number, seconds: number): Pr
   return attacked as Attacked;
 };
 
+/** The longest answer about health on a port, of one a second, milliseconds; rejects where one is no 200. */
+export const probeHealth = async (port: number, seconds: number): Promise<number> => {
+  let longest = 0;
+  for (let count = 1; count < seconds; count += 1) {
+    const from = performance.now();
+    const { status } = await fetch(`http://127.0.0.1:${port}/healthz`);
+    if (status !== 200) throw new Error(`port ${port} says of its health: ${status}`);
+    longest = Math.max(longest, performance.now() - from);
+    await pause(1_000);
+  }
+  return Math.round(longest);
+};
+
 if (import.meta.main) {
   const [attack = '', port, seconds] = process.argv.slice(2);
   await PLAY[attack as Attack](Number(port), performance.now() + Number(seconds) * 1_000);

@@ -11,6 +11,7 @@ import { COMMANDS, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/nam
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
+import { listAll } from '../../pkg/kubernetes/request.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../fixtures/core.ts';
 import { mastersGroup } from './bed/access.ts';
@@ -51,12 +52,8 @@ export const bareAddresses = ({ endpoints }: EndpointSlice): string[] =>
   (endpoints ?? []).filter((one) => isReady(one) && zonesOf(one).length === 0).flatMap(({ addresses }) => addresses);
 
 /** All slices of a Service, or of every Service with this label. */
-export const slicesOf = async (client: Client, namespace: string, labelSelector: string): Promise<EndpointSlice[]> => {
-  const found: EndpointSlice[] = [];
-  for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, { namespace, labelSelector }))
-    found.push(...items);
-  return found;
-};
+export const slicesOf = (client: Client, namespace: string, labelSelector: string): Promise<EndpointSlice[]> =>
+  listAll<EndpointSlice>(client, ENDPOINT_SLICES, { namespace, labelSelector });
 
 /** Repeats a write for as long as the webhook is late: with `Fail` it is refused. */
 export const untilAnswered = async <T>(write: () => Promise<T>): Promise<T> => {

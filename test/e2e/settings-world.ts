@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Node, Service } from '../../pkg/apis/core.ts';
 import type { Etcd } from '../../pkg/apis/gardener.ts';
-import type { KubernetesObject, ObjectRef } from '../../pkg/apis/meta.ts';
+import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import * as RESOURCES from '../../pkg/apis/resources.ts';
 import { apiVersionOf, ETCDS, EVENTS, NODES, SERVICES, type Resource } from '../../pkg/apis/resources.ts';
+import { scopedRefOf } from '../../pkg/apis/values.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { isAlreadyExists } from '../../pkg/kubernetes/errors.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
@@ -97,11 +98,6 @@ const resourceOf = ({ apiVersion, kind }: KubernetesObject): Resource => {
   return found;
 };
 
-const refOf = ({ metadata }: KubernetesObject): ObjectRef => ({
-  name: metadata?.name ?? '',
-  ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
-});
-
 /** Waits until a definition is served, schema and all. */
 export const untilServed = async (client: Client, crd: KubernetesObject): Promise<void> => {
   type Stored = KubernetesObject & { status?: { conditions?: { type: string; status: string }[] } };
@@ -116,7 +112,7 @@ export const untilServed = async (client: Client, crd: KubernetesObject): Promis
 const createNode = async (client: Client, zone: string, kubeletVersion: string): Promise<void> => {
   const { status, ...object } = node({ zone, kubeletVersion });
   await client.create<Node>(NODES, object);
-  await client.patch(NODES, refOf(object), 'merge', { status }, { subresource: 'status' });
+  await client.patch(NODES, scopedRefOf(object), 'merge', { status }, { subresource: 'status' });
 };
 
 /** Everything of the chart that a command needs to run outside of a Pod: accounts, roles, and the webhook's Service. */

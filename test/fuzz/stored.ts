@@ -2,12 +2,11 @@
 import type { AnySchemaObject } from 'ajv';
 import { FLOW_POLICY_STATUS_SCHEMA } from '../../pkg/apis/flow-policy.ts';
 import { isFields } from '../../pkg/apis/values.ts';
+import { LABEL_VALUE } from '../sandbox/metadata.ts';
 
 /** `text`, `number` or `flag`; a list of one schema; `map` of texts; `labels`, whose values are checked; `any`; an object of fields. */
 export type Shape =
   'text' | 'number' | 'flag' | 'map' | 'labels' | 'any' | readonly [Shape] | { readonly [field: string]: Shape };
-
-const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 const texts = (value: unknown, pattern = /^/): object | undefined =>
   isFields(value)

@@ -10,6 +10,7 @@ import { makeBundle } from '../../hack/bundle.ts';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER } from '../../pkg/apis/names.ts';
 import { call, operationsOf, review } from '../fixtures/admission.ts';
+import { type Heard, hear } from '../fixtures/command-process.ts';
 import { endpoint, node, slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type TestPki, createTestPki } from '../fixtures/pki.ts';
@@ -40,16 +41,8 @@ const WRITTEN = 'PATCH endpointslices 200';
 const PATIENCE_MS = 60_000;
 const ANY_PORT = ['--bind-address', '127.0.0.1', '--health-port', '0', '--metrics-port', '0'];
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-interface Running {
-  readonly output: () => string;
+interface Running extends Heard {
   stop(): void;
-  readonly ended: Promise<Ended>;
 }
 
 /** Read-only for all, so that a user that is not its owner can read it and nobody but root change it. */
@@ -102,14 +95,7 @@ describe('the bundle', function () {
     });
     running.add(child);
     child.once('close', () => running.delete(child));
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    const ended = new Promise<Ended>((done, failed) => {
-      child.once('error', failed);
-      child.once('close', (code) => done({ code, stdout, stderr }));
-    });
-    return { output: () => stdout + stderr, stop: () => void child.kill('SIGTERM'), ended };
+    return { ...hear(child), stop: () => void child.kill('SIGTERM') };
   };
 
   /** A file that every user may read. */

@@ -1,14 +1,8 @@
 // The cluster is upgraded and downgraded while the reconciler runs: each mechanism replaces the one before, newer ones wait.
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
-import type { Service } from '../../pkg/apis/core.ts';
-import {
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  GROUP,
-  LABEL_CONSIDER,
-} from '../../pkg/apis/names.ts';
-import { node, service } from '../fixtures/core.ts';
+import { GROUP } from '../../pkg/apis/names.ts';
+import { type RoutingShape, node, routingShapeOf, service } from '../fixtures/core.ts';
 import { CILIUM, daemonSet } from '../fixtures/data-planes.ts';
 import { cluster, namespace } from '../fixtures/gardener.ts';
 import { eventually } from './controller-bed.ts';
@@ -18,24 +12,7 @@ const NS = 'shoot--foo--bar';
 const MODE =
   'modes: {seed: {gardener: {version: v1.100.0}}}\nkubernetesVersion: {rereadSeconds: 60, stableSeconds: 300}';
 
-interface Shape {
-  hints?: string;
-  mode?: string;
-  consider?: string;
-  field?: string;
-}
-
-const shapeOf = ({ metadata, spec }: Service): Shape => {
-  const shape = {
-    hints: metadata?.annotations?.[ANNOTATION_TOPOLOGY_AWARE_HINTS],
-    mode: metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE],
-    consider: metadata?.labels?.[LABEL_CONSIDER],
-    field: spec?.trafficDistribution,
-  };
-  return Object.fromEntries(Object.entries(shape).filter(([, value]) => value !== undefined));
-};
-
-const SHAPES: Record<string, Shape> = {
+const SHAPES: Record<string, RoutingShape> = {
   'v1.26.1': { hints: 'auto', consider: 'true' },
   'v1.27.1': { mode: 'auto', consider: 'true' },
   'v1.31.1': { field: 'PreferClose', consider: 'true' },
@@ -59,8 +36,8 @@ describe('settings while the cluster is upgraded', () => {
     );
     await bed.start(MODE);
   };
-  const shape = (): Shape => shapeOf(bed.service(NS, 'vpa-webhook'));
-  const expectShape = (wanted: Shape | undefined) => eventually(() => expect(shape()).to.deep.equal(wanted));
+  const shape = (): RoutingShape => routingShapeOf(bed.service(NS, 'vpa-webhook'));
+  const expectShape = (wanted: RoutingShape | undefined) => eventually(() => expect(shape()).to.deep.equal(wanted));
   /** Time passes a minute at a time, and the version is read again each time. */
   const pass = async (minutes: number): Promise<void> => {
     for (let minute = 0; minute < minutes; minute += 1) {

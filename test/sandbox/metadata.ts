@@ -102,7 +102,7 @@ const nameRule = ({ group, plural }: ServedResource): { pattern: RegExp; text: s
 };
 
 const LABEL_KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+export const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 const validateLabels = (object: StoredObject): FieldError[] =>

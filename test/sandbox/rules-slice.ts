@@ -1,6 +1,7 @@
 // What the API server does to an EndpointSlice: null lists, unknown fields dropped, limits checked.
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldError } from './errors.ts';
+import { LABEL_VALUE } from './metadata.ts';
 import { asArray, asRecord, asString, isRecord, type JsonRecord, type StoredObject } from './object.ts';
 import type { KindRules, RuleContext } from './served-resource.ts';
 
@@ -65,8 +66,6 @@ const tooMany = (field: string, count: number, limit: number): FieldError => ({
   reason: 'FieldValueTooMany',
   message: `Too many: ${count}: must have at most ${limit} items`,
 });
-
-const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 const validateNames = (field: string, list: unknown): FieldError[] => {
   const items = asArray(list);

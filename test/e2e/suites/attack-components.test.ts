@@ -22,7 +22,7 @@ import {
 import { ENDPOINT_SLICES, FLOW_POLICIES, LEASES, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { METER_METRICS } from '../../../pkg/traffic/meter-reading.ts';
-import { OWN_ATTACKS, PLAIN_ATTACKS, runAttack } from '../attack-client.ts';
+import { OWN_ATTACKS, PLAIN_ATTACKS, probeHealth, runAttack } from '../attack-client.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
@@ -168,17 +168,7 @@ describe('controllers and traffic-meter under attack, within the memory limits o
     return (await fetch(`http://127.0.0.1:${TARGETS[name].ports.metrics}/metrics`)).text();
   };
 
-  /** The longest answer about health, of one a second. */
-  const probes = async (name: Target): Promise<number> => {
-    let longest = 0;
-    for (let count = 1; count < SECONDS; count += 1) {
-      const from = performance.now();
-      expect((await fetch(`http://127.0.0.1:${TARGETS[name].ports.health}/healthz`)).status).to.equal(200);
-      longest = Math.max(longest, performance.now() - from);
-      await pause(1_000);
-    }
-    return Math.round(longest);
-  };
+  const probes = (name: Target): Promise<number> => probeHealth(TARGETS[name].ports.health, SECONDS);
   /** How many scrapes it took, as Prometheus tries them, until one was whole. */
   const scrapes = async (name: Target): Promise<number> => {
     await pause((SECONDS * 1_000) / 2);

@@ -17,7 +17,7 @@ import { NODE_FLAGS } from '../../bench/node-flags.ts';
 import { percentile } from '../../bench/statistics.ts';
 import { review } from '../../fixtures/admission.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
-import { ATTACKS, type Attack, type Attacked, PLAIN_ATTACKS, runAttack } from '../attack-client.ts';
+import { ATTACKS, type Attack, type Attacked, PLAIN_ATTACKS, probeHealth, runAttack } from '../attack-client.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { ownNamespace, startWebhook } from '../commands.ts';
@@ -161,16 +161,10 @@ describe('the webhook under attack, within the memory limit of the chart', funct
 
   /** The longest of a probe a second while reviews go on; and a scrape, as Prometheus tries them, until one is whole. */
   const probes = async (): Promise<number> => {
-    let longest = 0;
-    for (let count = 1; count < SECONDS; count += 1) {
-      const from = performance.now();
-      expect((await fetch(`http://127.0.0.1:${HEALTH_PORT}/healthz`)).status).to.equal(200);
-      longest = Math.max(longest, performance.now() - from);
-      await pause(1_000);
-    }
+    const longest = await probeHealth(HEALTH_PORT, SECONDS);
     const scrape = async (): Promise<number> => answered('patched').catch(() => 0);
     for (let count = 0; (await scrape()) === 0; count += 1) expect(count, 'scrapes that failed').to.be.below(10);
-    return Math.round(longest);
+    return longest;
   };
 
   interface Measured {

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice, Service } from '../../../pkg/apis/core.ts';
 import { ENDPOINT_SLICES, NAMESPACES, SERVICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
+import { listAll } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { parseCpuSeconds } from '../../bench/processes.ts';
@@ -83,12 +84,10 @@ describe('evacuating a zone of many Services', function () {
     };
   };
 
-  const slices = async (): Promise<EndpointSlice[]> => {
-    const found: EndpointSlice[] = [];
-    for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES))
-      found.push(...items.filter(({ metadata }) => metadata?.namespace?.startsWith('scale-')));
-    return found;
-  };
+  const slices = async (): Promise<EndpointSlice[]> =>
+    (await listAll<EndpointSlice>(client, ENDPOINT_SLICES)).filter(({ metadata }) =>
+      metadata?.namespace?.startsWith('scale-'),
+    );
 
   const follow = async (): Promise<void> => {
     for (;;) {

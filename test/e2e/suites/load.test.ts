@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice, Namespace, Service } from '../../../pkg/apis/core.ts';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
+import { listAll } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { NODE_FLAGS } from '../../bench/node-flags.ts';
@@ -140,12 +141,8 @@ describe('load', function () {
   };
 
   /** All slices, a page at a time. */
-  const slices = async (): Promise<EndpointSlice[]> => {
-    const found: EndpointSlice[] = [];
-    for await (const { items } of client.pages<EndpointSlice>(ENDPOINT_SLICES, { labelSelector: LABEL_STRATEGY }))
-      found.push(...items);
-    return found;
-  };
+  const slices = (): Promise<EndpointSlice[]> =>
+    listAll<EndpointSlice>(client, ENDPOINT_SLICES, { labelSelector: LABEL_STRATEGY });
 
   const expectAllHinted = async (): Promise<void> => {
     const all = await slices();
@@ -197,10 +194,9 @@ describe('load', function () {
       reconciler = await startReconciler(bed());
       await waitFor('a patch for each Service', readRequests, isDone, { timeoutSeconds: 500 });
     });
-    let routed = 0;
-    for await (const { items } of client.pages<Service>(SERVICES, { labelSelector: LABEL_STRATEGY }))
-      routed += items.filter(({ spec }) => spec?.trafficDistribution === 'PreferSameZone').length;
-    expect(routed, 'Services with their settings').to.equal(SCALE.services);
+    const services = await listAll<Service>(client, SERVICES, { labelSelector: LABEL_STRATEGY });
+    const routed = services.filter(({ spec }) => spec?.trafficDistribution === 'PreferSameZone');
+    expect(routed, 'Services with their settings').to.have.lengthOf(SCALE.services);
     expect(readRequests().get('patch services')).to.equal(SCALE.services);
   });
 

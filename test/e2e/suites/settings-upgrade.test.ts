@@ -2,9 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
-import type { Service } from '../../../pkg/apis/core.ts';
-import { ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER, LABEL_MANAGED } from '../../../pkg/apis/names.ts';
-import { service } from '../../fixtures/core.ts';
+import { LABEL_MANAGED } from '../../../pkg/apis/names.ts';
+import { type RoutingShape, routingShapeOf, service } from '../../fixtures/core.ts';
 import { cluster, namespace } from '../../fixtures/gardener.ts';
 import { areBuilt, defaultVersion } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
@@ -20,28 +19,13 @@ const NS = 'shoot--foo--bar';
 const NAMES = ['gardener-resource-manager', 'mine', 'vpa-webhook'];
 const STABLE_SECONDS = 5;
 
-interface Shape {
-  mode?: string;
-  consider?: string;
-  field?: string;
-}
-
 /** What a Service carries on each version. */
-const SHAPES: Record<string, Shape> = {
+const SHAPES: Record<string, RoutingShape> = {
   '1.30': { mode: 'auto', consider: 'true' },
   '1.31': { field: 'PreferClose', consider: 'true' },
   '1.33': { field: 'PreferClose' },
   '1.34': { field: 'PreferSameZone' },
   [defaultVersion]: { field: 'PreferSameZone' },
-};
-
-const shapeOf = ({ metadata, spec }: Service): Shape => {
-  const shape = {
-    mode: metadata?.annotations?.[ANNOTATION_TOPOLOGY_MODE],
-    consider: metadata?.labels?.[LABEL_CONSIDER],
-    field: spec?.trafficDistribution,
-  };
-  return Object.fromEntries(Object.entries(shape).filter(([, value]) => value !== undefined));
 };
 
 // Only what is built already: building four old versions is not this suite's business. Three show every kind of step.
@@ -67,9 +51,9 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
       },
     });
   };
-  const shapes = async (): Promise<Shape[]> =>
-    (await Promise.all(NAMES.map((name) => world.service(NS, name)))).map(shapeOf);
-  const expectShapes = (wanted: Shape | undefined): Promise<unknown> =>
+  const shapes = async (): Promise<RoutingShape[]> =>
+    (await Promise.all(NAMES.map((name) => world.service(NS, name)))).map(routingShapeOf);
+  const expectShapes = (wanted: RoutingShape | undefined): Promise<unknown> =>
     waitFor(
       `${JSON.stringify(wanted)} on all Services`,
       shapes,

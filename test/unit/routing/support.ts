@@ -1,6 +1,7 @@
 // Shared by the routing tests: deep freezing, RFC 7396 merge patches, and arbitrary prior states of Services and Etcds.
 import fc from 'fast-check';
 import type { ServiceLike } from '../../../pkg/routing/types.ts';
+import { applyMergePatch } from '../../sandbox/patch-json.ts';
 
 export const HINTS = 'service.kubernetes.io/topology-aware-hints';
 export const MODE = 'service.kubernetes.io/topology-mode';
@@ -22,15 +23,7 @@ const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** JSON merge patch of RFC 7396, as the API server applies it. */
-export const mergePatch = <T>(target: T, patch: unknown): T => {
-  if (!isMap(patch)) return patch as T;
-  const result: Record<string, unknown> = isMap(target) ? { ...target } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete result[key];
-    else result[key] = mergePatch(result[key], value);
-  }
-  return result as T;
-};
+export const mergePatch = <T>(target: T, patch: unknown): T => applyMergePatch(target, patch) as T;
 
 /** Without empty maps: the API server omits them, so they are no difference. */
 export const withoutEmpty = <T>(value: T): T => {

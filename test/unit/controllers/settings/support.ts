@@ -1,4 +1,5 @@
 // Context and decisions for the tests of the settings reconcilers.
+import { ANNOTATION_APPLIED } from '../../../../pkg/apis/names.ts';
 import { decideObjects, planService } from '../../../../pkg/controllers/settings/decide/objects.ts';
 import type {
   NamespaceDecision,
@@ -11,6 +12,10 @@ import { etcd } from '../../../fixtures/gardener.ts';
 
 export const NS = 'shoot--foo--bar';
 export const ENABLED: RoutingDecision = { kind: 'enabled' };
+export const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
+
+export const named = (name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) =>
+  service({ metadata: { name, namespace: NS, labels, annotations } });
 
 export const refusedFor = (reason: Extract<RoutingDecision, { kind: 'refused' }>['reason']): RoutingDecision => ({
   kind: 'refused',

@@ -10,12 +10,9 @@ import {
   governingExtension,
   heldByConfiguration,
 } from '../../../../pkg/gardener/extension/select.ts';
-import { service } from '../../../fixtures/core.ts';
 import { etcd } from '../../../fixtures/gardener.ts';
+import { named } from '../../controllers/settings/support.ts';
 import { NAME, governing, read, readingOf, extensionIn, lastOperation } from './support.ts';
-
-const named = (name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) =>
-  service({ metadata: { name, namespace: 'shoot--foo--bar', labels, annotations } });
 
 const select = (object: ReturnType<typeof named>, by: Governing | undefined) =>
   configuredSelection(selectService(object, 'shoot'), object, by);

@@ -6,14 +6,10 @@ import { labelPlan } from '../../../../../pkg/controllers/flow/write.ts';
 import { type ObjectsInput, decideObjects } from '../../../../../pkg/controllers/settings/decide/objects.ts';
 import { type Governing, heldByConfiguration } from '../../../../../pkg/gardener/extension/select.ts';
 import { effectiveStrategy, requestedStrategy } from '../../../../../pkg/routing/strategy.ts';
-import { service } from '../../../../fixtures/core.ts';
 import { etcd } from '../../../../fixtures/gardener.ts';
 import { governing, read } from '../../../gardener/extension/support.ts';
-import { ENABLED, NS, context, refusedFor } from '../support.ts';
+import { ENABLED, NS, applied, context, named, refusedFor } from '../support.ts';
 
-const named = (name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) =>
-  service({ metadata: { name, namespace: NS, labels, annotations } });
-const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
 const routed = (name: string) => ({ ...named(name, {}, applied), spec: { trafficDistribution: 'PreferSameZone' } });
 
 const decide = (by: Governing | undefined, input: Partial<ObjectsInput>) =>

@@ -17,11 +17,7 @@ import { clientsOf } from '../../../../../pkg/diagnosis/models/routes.ts';
 import { kubeProxy, node, service } from '../../../../fixtures/core.ts';
 import { BPF, CALICO, CILIUM, configMap, daemonSet, routerObjects } from '../../../../fixtures/data-planes.ts';
 import { etcd } from '../../../../fixtures/gardener.ts';
-import { ENABLED, NS, context, etcdDecision, refusedFor } from '../support.ts';
-
-const named = (name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) =>
-  service({ metadata: { name, namespace: NS, labels, annotations } });
-const applied = { [ANNOTATION_APPLIED]: '{"trafficDistribution":"PreferSameZone"}' };
+import { ENABLED, NS, applied, context, etcdDecision, named, refusedFor } from '../support.ts';
 
 const outcome = (input: Partial<ObjectsInput>): Record<string, string> =>
   Object.fromEntries(
