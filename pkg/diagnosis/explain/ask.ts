@@ -105,6 +105,9 @@ export const ask: Fix = (facts) => {
   return steps && [...steps, ...nodeLines(facts).map((line) => `# ${line}`)];
 };
 
+export const TOO_OLD =
+  'No release before 1.21 has hints: update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`. A DaemonSet on every Node can use `internalTrafficPolicy: Local` from 1.22 on.';
+
 /** No release before 1.21 has hints that could be asked for, and a gate that a component does not know keeps it from starting. */
 export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =>
   ['NotRequested', 'HintsControllerGateOff', 'HintsGateOff'].includes(reason) && !atLeast(version, 21);

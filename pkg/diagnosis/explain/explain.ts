@@ -8,7 +8,7 @@ import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, hasFew } from './spread.ts';
 import { inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
-import { OF_HINTS, elsewhere, isOnEveryNode, isTooOld } from './ask.ts';
+import { OF_HINTS, TOO_OLD, elsewhere, isOnEveryNode, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
@@ -91,9 +91,6 @@ const effectiveReport = (facts: Facts) => {
     noShare: inZoneShare === null ? whyNoShare(facts) : '',
   };
 };
-
-const TOO_OLD =
-  'No release before 1.21 has hints: update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`. A DaemonSet on every Node can use `internalTrafficPolicy: Local` from 1.22 on.';
 
 /** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
 const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
