@@ -749,7 +749,7 @@ const ROWS: readonly Row[] = [
     'NotWanted',
     'NoEndpoints',
     /no endpoint is ready/,
-    /affinity \(workload-type=web\) matches no ready Node; .* → Give these labels .* Karpenter makes Nodes only with/,
+    /no ready Node has .* asks for \(workload-type=web\); .* → Give the labels .* Karpenter makes Nodes only with/,
   ],
   [
     'https://github.com/kubernetes-sigs/descheduler/issues/146',

@@ -203,7 +203,8 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
   // The program shows, by an image or a name, and so does the port.
   const isAtPort = sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true);
-  const isSeveral = always === 'several' && own.some(({ replicas = 0 }) => replicas > 1);
+  const isMember = (each: Runner) => (each.replicas ?? 0) > 1 && imagesOf(each).some((image) => sign?.test(image));
+  const isSeveral = always === 'several' && own.some(isMember);
   const isSure = always === 'surely' || isAtPort || isSeveral;
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };

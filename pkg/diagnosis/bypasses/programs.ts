@@ -62,7 +62,7 @@ export const GOES_ON: readonly unknown[] = [
 /** Of one Pod that has no others. */
 export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_HELLO];
 
-/** Without a headless Service too: all, all at such a port, or surely so, if of several Pods. */
+/** Without a headless Service too: all, all at such a port, or surely so, if of several Pods with that image. */
 type Always = true | 'surely' | 'several' | RegExp | undefined;
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members. */
@@ -128,7 +128,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   // bitnami/charts#5201
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
   // PayU/redis-operator#152; redis.io "Redis cluster specification"
-  [/redis-?cluster/i, 'reads from replicas of its zone (`READONLY`), where the client can', true, BY_SLOT],
+  [/redis-?cluster/i, 'reads from replicas of its zone (`READONLY`), where the client can', 'several', BY_SLOT],
   [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
   [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP', true, BY_SHARDS],
   [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],

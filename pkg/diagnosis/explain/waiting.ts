@@ -84,17 +84,6 @@ const heldBy = (facts: Facts, pods: Facts['pods']) => {
   return { why: `${[first, ...more.slice(0, 1)].map(({ why }) => why).join('; ')}${how}`, remedy };
 };
 
-/** Labels that its Pods ask of Nodes, and which have them. */
-const selectedBy = ({ makers, clientZones, nodes }: Facts): string | undefined => {
-  const terms = makers.find(({ nodeTerms }) => nodeTerms !== undefined)?.nodeTerms ?? [];
-  const zones = [...new Set(nodes.filter((node) => selectsNode({ nodes: terms }, node)).map(zoneOfNode))];
-  if (terms.length === 0 || zones.length >= clientZones.length) return undefined;
-  const labels = Object.entries(terms[0]?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
-  const asked = `its nodeSelector or node affinity${labels.length > 0 ? ` (${listed(labels)})` : ''}`;
-  return `${asked} matches ${zones.length === 0 ? 'no ready Node' : `Nodes of ${listed(zones)} only`}`;
-};
-
-const BY_LABELS = 'Give these labels to Nodes of a pool in each zone, or take them out of the Pods.';
 // aws/karpenter-provider-aws#845
 const BY_KARPENTER =
   ' Karpenter makes Nodes only with labels that a NodePool (before 0.32 a Provisioner) has, in its template or requirements.';
@@ -124,7 +113,10 @@ export const waitingFor = (facts: Facts) => {
   const held = heldBy(facts, pending);
   const images = itemsOf(facts.snapshot.workloads).flatMap((own) => own.images);
   const byGroups = images.join().includes('/cluster-autoscaler') ? BY_GROUPS : '';
-  const isKarpenters = [...labels].some((key) => key.startsWith('karpenter.sh/'));
+  const byKarpenter = [...labels].some((key) => key.startsWith('karpenter.sh/')) ? BY_KARPENTER : '';
+  const terms = facts.makers.flatMap(({ nodeTerms = [] }) => nodeTerms);
+  const isUnlike = terms.length > 0 && !facts.nodes.some((node) => selectsNode({ nodes: terms }, node));
+  const asked = listed(Object.entries(terms[0]?.matchLabels ?? {}).map((pair) => pair.join('=')));
   const isCordoned = vain.join().includes('(cordoned)');
   const way = atLeast(facts.version, 26)
     ? `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give`
@@ -177,7 +169,13 @@ export const waitingFor = (facts: Facts) => {
       held?.remedy ??
         'See where its volumes lie (node affinity in `kubectl get pv -o yaml`). Where that is one zone, have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Where they lie in different zones, or without need of the data, delete the claims with the Pod (after a backup of what is needed): a StorageClass with `volumeBindingMode: WaitForFirstConsumer` makes new volumes where the Pod is placed.',
     ],
-    ['selector', said.length > 0 && selectedBy(facts), `${BY_LABELS}${isKarpenters ? BY_KARPENTER : ''}`],
+    [
+      'selector',
+      said.length > 0 &&
+        isUnlike &&
+        `no ready Node has what its nodeSelector or node affinity asks for${asked && ` (${asked})`}`,
+      `Give the labels to Nodes of a pool in each zone, or take them out of the Pods.${byKarpenter}`,
+    ],
   ];
   // Where the scheduler says what it has against Nodes, nothing else holds the Pod.
   const reasons = found.filter(([sign, why]) => why && (said.length === 0 || said.some((own) => own.includes(sign))));
