@@ -3,8 +3,9 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
+import { BPF } from '../fixtures/data-planes.ts';
 import { type Reported, beside, cilium, daemonSet, ingress, kubeProxy, sliceOf } from '../fixtures/reported-cluster.ts';
-import { BPF, nodeWith, ownedBy, podOf, podsWith, proxyConfig, reportedCluster } from '../fixtures/reported-cluster.ts';
+import { nodeWith, ownedBy, podOf, podsWith, proxyConfig, reportedCluster } from '../fixtures/reported-cluster.ts';
 import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
 
 const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
@@ -1504,7 +1505,11 @@ const ROWS: readonly Row[] = [
   // The field of the Service is newer than the cluster, and the annotation than Istio.
   [
     'https://github.com/istio/istio/pull/53435',
-    { version: '1.30.1', extra: [AMBIENT, daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.22.1')], endpoints: ['a', 'b'] },
+    {
+      version: '1.30.1',
+      extra: [AMBIENT, daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.22.1')],
+      endpoints: ['a', 'b'],
+    },
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through istio-ambient/,
