@@ -94,7 +94,8 @@ export const nodeLines = (facts: Facts): readonly string[] => {
 
 /** What helps where every Node has an endpoint and none a zone, and the value for that is not there yet. */
 export const nearRemedy = (facts: Facts): string | undefined => {
-  const isBare = facts.nodes.length > 1 && facts.nodes.every((node) => zoneOfNode(node) === '');
+  const { nodes, version } = facts;
+  const isBare = nodes.length > 1 && nodes.every((node) => zoneOfNode(node) === '') && atLeast(version, 22);
   const [line] = isBare && settingsFor(facts).distribution !== NEAREST ? nodeLines(facts) : [];
   return line && `E${line.slice(1)}.`;
 };

@@ -255,7 +255,7 @@ export const PLANES = tableOf([
     settings: { proxy: { places: [{ from: 'arg', key: 'run-service-proxy' }], absent: 'true' } },
     routes: { proxy: ['true'] },
     instead: `\`--run-service-proxy=false\` of its DaemonSet ${LEAVES} ${ON_NODE}`,
-    versions: [{ since: [2, 1, 0], rule: {} }, { rule: { policyBlind: true, byExternal: true } }],
+    versions: [{ since: [2, 1, 0], rule: {} }, { rule: { policyBlind: 'external' } }],
     source: 'cloudnativelabs/kube-router pkg/controllers/proxy at v2.11.1; kube-router#818, #1005 (open), #1598, #1774',
   },
 ]);

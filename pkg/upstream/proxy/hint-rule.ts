@@ -48,10 +48,8 @@ export interface HintRule {
   readonly readyOnly?: true;
   /** `externalTrafficPolicy: Local` makes it ignore hints, for the cluster IP too. */
   readonly stoppedByLocal?: true;
-  /** It does not know `internalTrafficPolicy`. */
-  readonly policyBlind?: boolean;
-  /** It goes by `externalTrafficPolicy` for the cluster IP too. */
-  readonly byExternal?: true;
+  /** It does not know `internalTrafficPolicy`; `external`: and goes by `externalTrafficPolicy` for the cluster IP too. */
+  readonly policyBlind?: boolean | 'external';
   /** Slices of weight 0 get no new connection. */
   readonly drained?: boolean;
   /** Its rule where the annotation is Auto, in any case. */
@@ -175,8 +173,8 @@ export const ruledRoute = (input: RouteInput, proxy: RuledProxy): Route => {
   const { own: endpoints } = chosen;
   if (endpoints.length === 0) return buildRoute(input, { reason: 'NoEndpoints' });
   const { internalTrafficPolicy, externalTrafficPolicy } = input.service.spec ?? {};
-  const { policyBlind = false, byExternal } = proxy.rule;
-  if ((byExternal ? externalTrafficPolicy : !policyBlind && internalTrafficPolicy) === 'Local') {
+  const { policyBlind: blind } = proxy.rule;
+  if ((blind === 'external' ? externalTrafficPolicy : !blind && internalTrafficPolicy) === 'Local') {
     const node = nameOf(input.node);
     const here = endpoints.filter(({ nodeName }) => node !== '' && nodeName === node);
     const local = usable(here, proxy.rule);
