@@ -1516,6 +1516,16 @@ const ROWS: readonly Row[] = [
     /→ For istio-ambient: `kubectl annotate service web -n shop networking\.istio\.io\/traffic-distribution=PreferClose` \(from 1\.24\), after an update/,
     /topology-mode=Auto/,
   ],
+  // No figure of what hints would do to clients of which none is seen.
+  [
+    'https://github.com/istio/istio/issues/48084',
+    { spec: CLOSE, endpoints: ['a:a', 'a:a', 'a:a', 'b:b', 'c:c'], extra: [IN_ISTIO] },
+    'Effective',
+    '',
+    /^! all clients seen go through istio/,
+    /BYPASSED ! istio/,
+    /UnevenLoad/,
+  ],
   [
     'https://github.com/cilium/cilium/pull/23298',
     {

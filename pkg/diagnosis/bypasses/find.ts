@@ -276,7 +276,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
   const around = byEntries(service, key, index);
   const found: Found[] = [
     ...around,
-    ...byMarks(service, `Service ${key}`, index, count),
+    ...byMarks(service, index.steering, index.images, count),
     ...(isDns ? [...byDaemonSet('node-local-dns', cache, index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.

@@ -14,7 +14,7 @@ import type { EntryObject, PodSummary } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import { SERVICE_MARKS, isCrossZone } from './kinds.ts';
 import { type Found, wishTextOf } from './members.ts';
-import type { Client, SeenBeside } from './types.ts';
+import type { Client } from './types.ts';
 import { selects } from './watchers.ts';
 
 /** Of Traefik: `nativeLBByDefault` is set for each. */
@@ -332,18 +332,19 @@ export const ofCache = (upstream: Service | undefined, version: KubernetesVersio
 };
 
 /** By annotations, labels and the selector of the Service. */
-export const byMarks = (service: Service, object: string, index: SeenBeside, count: number): Found[] =>
+export const byMarks = (service: Service, steering: string, images: readonly string[], count: number): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
     const { annotations = {}, labels = {} } = service.metadata ?? {};
-    const said = [...Object.entries(annotations).map((each) => each.join('=')), ...index.images].join('\n');
+    const said = [...Object.entries(annotations).map((each) => each.join('=')), ...images].join('\n');
     const places = Object.entries({ annotations, labels, selector: service.spec?.selector ?? {} });
     const [place, { [key]: value = '' }] = places.find(([, own]) => own[key] !== undefined) ?? ['', {}];
     const zonal = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
     const client = zonal === 'cilium-clustermesh' && count === 0 ? 'cilium-clustermesh/none' : zonal;
     const { unless }: Client = CLIENTS[client];
-    const isDirect = client === 'openfaas' && index.steering.includes('direct_functions');
+    const isDirect = client === 'openfaas' && steering.includes('direct_functions');
     const isOff = unless?.test(said) ?? isDirect;
     if (!pattern.test(value) || isOff) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
+    const object = `Service ${keyOfService(service)}`;
     return [{ client, evidence: { object, field, value }, own: ifKept(client, annotations) }];
   });

@@ -39,9 +39,3 @@ export interface Client {
   /** Objects of these kinds decide first. */
   readonly byRule?: `${string}Rule` | `${string}Policy` | `${string}Strategy` | 'ServiceResolver ProxyDefaults';
 }
-
-/** What other objects say of how programs were started. */
-export interface SeenBeside {
-  readonly steering: string;
-  readonly images: readonly string[];
-}

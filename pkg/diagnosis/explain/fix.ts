@@ -8,7 +8,7 @@ import { isControllerSlice } from '../../upstream/index.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Fix, NEAREST, annotate, ask, askingNote, elsewhere } from './ask.ts';
+import { type Fix, NEAREST, annotate, ask, askingNote } from './ask.ts';
 import { isTooOld, nearRemedy, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
@@ -121,10 +121,6 @@ const serveAll: Fix = (facts) => {
   const isRead = settingsFor(facts).distribution?.startsWith('PreferSame');
   return [patchSpec({ internalTrafficPolicy: 'Cluster', ...(isFree && isRead && { trafficDistribution: NEAREST }) })];
 };
-
-/** Where a mesh decides for all clients its setting is advice, in the remedy: no object of it is tried here. */
-const askUnlessMesh: Fix = (facts) =>
-  facts.wish.reason === 'NotRequested' && elsewhere(facts)[2] !== undefined ? [] : ask(facts);
 
 const ofSeed: Fix = (facts) =>
   isOfGardener(facts)
@@ -241,7 +237,7 @@ const isFix = (fix: Step | Fix): fix is Fix => typeof fix === 'function';
 /** The steps whose changes help, all together; of several the first that are any. What would overload an endpoint is advice. */
 const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   // A wish of which nothing comes is asked in other words.
-  const found = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? askUnlessMesh : []));
+  const found = isTooOld(reason, facts) ? [] : (FIXES[reason] ?? (reason === facts.wish.reason ? ask : []));
   const fixes = typeof found === 'function' ? [found] : found;
   const tries = fixes.slice(0, 1).every(isFix) ? fixes.map((fix) => [fix]) : [fixes];
   let later: readonly Step[] = [];
@@ -287,8 +283,7 @@ const OF_PODS = /^(?:HintedForOtherZone|PodsNotSpread|SingleEndpoint|TooFewEndpo
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   const asking = askingNote(facts, nearRemedy(facts) && 'internalTrafficPolicy')?.line ?? '';
   // The value was tried, and nothing came of it.
-  if (reason === 'NotRequested')
-    return asking.includes('"Auto"') || elsewhere(facts)[2] !== undefined ? [] : [asking].filter((line) => line !== '');
+  if (reason === 'NotRequested') return asking === '' || asking.includes('"Auto"') ? [] : [asking];
   if (!OF_PODS.test(reason)) return [];
   return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.line) ?? []);
 };

@@ -79,7 +79,9 @@ const OR_SHARES =
 
 const unevenCauses = (facts: Facts): Cause[] =>
   facts.traffics.flatMap(({ routes, traffic, count }) => {
-    if (count === 0 || routes.every(({ mode }) => mode === '')) return [];
+    // What all clients that are seen go through looks at no hints.
+    const isMoot = facts.bypasses.some(({ all, byHints }) => all && !byHints);
+    if (count === 0 || isMoot || routes.every(({ mode }) => mode === '')) return [];
     if (1 + worstOverload(traffic, count) < MUCH) return [];
     const [key, load] = [...traffic.endpoints].reduce((most, next) => (next[1] > most[1] ? next : most));
     const zone = routes.flatMap(({ used }) => used).find((endpoint) => endpoint.key === key)?.zone ?? '';
