@@ -15,33 +15,36 @@ const object = (apiVersion: string, kind: string, name: string, more: object = {
   metadata: { name, namespace: 'shop', ...metadata },
   ...more,
 });
+const withSpec = (apiVersion: string, kind: string, name: string, spec: object, metadata: object = {}) =>
+  object(apiVersion, kind, name, { spec }, metadata);
+const deployment = (name: string, containers: readonly object[], labels: object = {}, metadata: object = {}) =>
+  withSpec(
+    'apps/v1',
+    'Deployment',
+    name,
+    { replicas: 3, template: { metadata: { labels }, spec: { containers } } },
+    metadata,
+  );
 
 const ingressClass = (name: string, controller: string) =>
-  object('networking.k8s.io/v1', 'IngressClass', name, { spec: { controller } });
-const ingress = (className: string | undefined, annotations: Record<string, string> = {}) =>
-  object(
-    'networking.k8s.io/v1',
-    'Ingress',
-    'front',
-    {
-      spec: {
-        ...(className === undefined ? {} : { ingressClassName: className }),
-        rules: [{ http: { paths: [{ backend: { service: { name: 'web', port: { number: 80 } } } }] } }],
-      },
-    },
-    { annotations },
-  );
+  withSpec('networking.k8s.io/v1', 'IngressClass', name, { controller });
+const ingress = (className: string | undefined, annotations: Record<string, string> = {}) => {
+  const rules = [{ http: { paths: [{ backend: { service: { name: 'web', port: { number: 80 } } } }] } }];
+  const spec = { ...(className === undefined ? {} : { ingressClassName: className }), rules };
+  return withSpec('networking.k8s.io/v1', 'Ingress', 'front', spec, { annotations });
+};
+const GATEWAYS = 'gateway.networking.k8s.io/v1';
+const httpRoute = (parent: object) =>
+  withSpec(GATEWAYS, 'HTTPRoute', 'r', { parentRefs: [parent], rules: [{ backendRefs: [{ name: 'web', port: 80 }] }] });
 const gateway = (controllerName: string) => [
-  object('gateway.networking.k8s.io/v1', 'GatewayClass', 'c', { spec: { controllerName } }),
-  object('gateway.networking.k8s.io/v1', 'Gateway', 'g', { spec: { gatewayClassName: 'c' } }, { namespace: 'infra' }),
-  object('gateway.networking.k8s.io/v1', 'HTTPRoute', 'r', {
-    spec: { parentRefs: [{ name: 'g', namespace: 'infra' }], rules: [{ backendRefs: [{ name: 'web', port: 80 }] }] },
-  }),
+  withSpec(GATEWAYS, 'GatewayClass', 'c', { controllerName }),
+  withSpec(GATEWAYS, 'Gateway', 'g', { gatewayClassName: 'c' }, { namespace: 'infra' }),
+  httpRoute({ name: 'g', namespace: 'infra' }),
 ];
 const pod = (container: string, init = false, metadata: object = {}, image = '') => {
   const [app, sidecar] = [{ name: 'app' }, { name: container, image }];
   const spec = init ? { containers: [app], initContainers: [sidecar] } : { containers: [app, sidecar], nodeName: 'a' };
-  return object('v1', 'Pod', 'client', { spec }, metadata);
+  return withSpec('v1', 'Pod', 'client', spec, metadata);
 };
 const PROXY = [{ name: 'istio-proxy', image: 'docker.io/istio/proxyv2:1.27.1' }];
 const web = (more: Parameters<typeof service>[0] = {}) =>
@@ -56,86 +59,65 @@ const LOCAL = web({ spec: { internalTrafficPolicy: 'Local' } });
 const SELECTOR = web().spec?.selector ?? {};
 const linkerd = (tag: string) => pod('linkerd-proxy', false, {}, `cr.l5d.io/linkerd/proxy:${tag}`);
 const running = (...images: readonly string[]) =>
-  object('apps/v1', 'Deployment', 'd', {
-    spec: {
-      replicas: 3,
-      template: { metadata: { labels: SELECTOR }, spec: { containers: images.map((image) => ({ image })) } },
-    },
-  });
+  deployment(
+    'd',
+    images.map((image) => ({ image })),
+    SELECTOR,
+  );
 const interceptor = (tag: string, ...env: readonly object[]) => [
-  object('http.keda.sh/v1beta1', 'InterceptorRoute', 'r', { spec: { target: { service: 'web' } } }),
-  object('apps/v1', 'Deployment', 'keda', {
-    spec: { template: { spec: { containers: [{ image: `ghcr.io/kedacore/http-add-on-interceptor:${tag}`, env }] } } },
-  }),
+  withSpec('http.keda.sh/v1beta1', 'InterceptorRoute', 'r', { target: { service: 'web' } }),
+  deployment('keda', [{ image: `ghcr.io/kedacore/http-add-on-interceptor:${tag}`, env }]),
 ];
 const byDigest = (own: Objects[number]): Objects[number] =>
   JSON.parse(JSON.stringify(own).replace('interceptor:0', 'interceptor@sha256:0')) as Objects[number];
-const headless = (name: string, selector: object) =>
-  object('v1', 'Service', name, { spec: { clusterIP: 'None', selector } });
+const headless = (name: string, selector: object) => withSpec('v1', 'Service', name, { clusterIP: 'None', selector });
 
-const upstream = object('gloo.solo.io/v1', 'Upstream', 'web-80', {
-  spec: { kube: { serviceName: 'web', serviceNamespace: 'shop' } },
-});
+const KUBE = { serviceName: 'web', serviceNamespace: 'shop' };
+const upstream = withSpec('gloo.solo.io/v1', 'Upstream', 'web-80', { kube: KUBE });
 const glooRoute = (single: object) =>
-  object('gateway.solo.io/v1', 'VirtualService', 'v', {
-    spec: { virtualHost: { routes: [{ routeAction: { single } }] } },
-  });
+  withSpec('gateway.solo.io/v1', 'VirtualService', 'v', { virtualHost: { routes: [{ routeAction: { single } }] } });
 const ingressRoute = (more: object) =>
-  object('traefik.io/v1alpha1', 'IngressRoute', 'r', { spec: { routes: [{ services: [{ name: 'web', ...more }] }] } });
-const traefik = object('apps/v1', 'Deployment', 'traefik', {
-  spec: {
-    template: { spec: { containers: [{ name: 't', args: ['--providers.kubernetescrd.nativeLBByDefault=true'] }] } },
-  },
-});
+  withSpec('traefik.io/v1alpha1', 'IngressRoute', 'r', { routes: [{ services: [{ name: 'web', ...more }] }] });
+const traefik = deployment('traefik', [{ name: 't', args: ['--providers.kubernetescrd.nativeLBByDefault=true'] }]);
 const mapping = (spec: object, kind = 'Mapping') =>
-  object('getambassador.io/v3alpha1', kind, 'm', { spec }, { namespace: 'edge' });
+  withSpec('getambassador.io/v3alpha1', kind, 'm', spec, { namespace: 'edge' });
 
-const targetGroupBinding = (targetType: string, more: object = {}) =>
-  object('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', {
-    spec: { targetType, serviceRef: { name: 'web' }, ...more },
-  });
+const targetGroupBinding = (targetType: string, more: object = {}) => {
+  const spec = { targetType, serviceRef: { name: 'web' }, ...more };
+  return withSpec('elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 't', spec);
+};
 
 const UPSTREAM = 'nginx.ingress.kubernetes.io/service-upstream';
 const OTHER_INGRESS = { name: 'other', namespace: 'shop', annotations: { [UPSTREAM]: 'true' } };
-const SKIPPER = object('apps/v1', 'Deployment', 'skipper', {
-  spec: { template: { spec: { containers: [{ name: 's', args: ['-kubernetes-topology-zone=a'] }] } } },
-});
-const WAYPOINT = object('gateway.networking.k8s.io/v1', 'Gateway', 'waypoint', {
-  spec: { gatewayClassName: 'istio-waypoint' },
-});
+const SKIPPER = deployment('skipper', [{ name: 's', args: ['-kubernetes-topology-zone=a'] }]);
+const WAYPOINT = withSpec(GATEWAYS, 'Gateway', 'waypoint', { gatewayClassName: 'istio-waypoint' });
 const OF_WAYPOINT = { labels: { 'gateway.networking.k8s.io/gateway-name': 'waypoint' } };
 const nodeIn = (name: string) =>
   object('v1', 'Node', name, {}, { namespace: '', labels: { 'topology.kubernetes.io/zone': `zone-${name}` } });
 
-const leaving = (key: string, ports = '443') => ({ annotations: { [key]: ports } });
+const leaving = (key: string, what: string) => ({ annotations: { [key]: what } });
+const istioLeaving = (key: string, what: string) =>
+  pod('istio-proxy', false, leaving(`traffic.sidecar.istio.io/${key}`, what));
+const AT = web({ spec: { clusterIP: '10.100.0.7' } });
 /** Its init container redirects what it sends to a container beside the application. */
 const redirected = (name: string) => {
   const init = { name: 'init', securityContext: { capabilities: { add: ['NET_ADMIN'] } } };
-  return object('v1', 'Pod', 'client', { spec: { containers: [{ name: 'app' }, { name }], initContainers: [init] } });
+  return withSpec('v1', 'Pod', 'client', { containers: [{ name: 'app' }, { name }], initContainers: [init] });
 };
-const rule = (trafficPolicy: object, namespace = 'shop', more: object = {}, metadata: object = {}) =>
-  object(
-    'networking.istio.io/v1',
-    'DestinationRule',
-    'r',
-    { spec: { host: 'web.shop.svc.cluster.local', trafficPolicy, ...more } },
-    { namespace, ...metadata },
-  );
+const rule = (trafficPolicy: object, namespace = 'shop', more: object = {}, metadata: object = {}) => {
+  const spec = { host: 'web.shop.svc.cluster.local', trafficPolicy, ...more };
+  return withSpec('networking.istio.io/v1', 'DestinationRule', 'r', spec, { namespace, ...metadata });
+};
 const DETECTS = { outlierDetection: {} };
 const OFF_HERE = { localityLbSetting: { enabled: false } };
 const zonal = (targetRef: object) =>
   object('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', 'm', {
     spec: { to: [{ targetRef, default: { localityAwareness: { localZone: { affinityTags: [{ key: 'zone' }] } } } }] },
   });
-const OFF = object(
-  'v1',
-  'ConfigMap',
-  'istio',
-  { data: { mesh: 'localityLbSetting:\n  enabled: false\n' } },
-  { namespace: 'istio-system' },
-);
+const MESH_OFF = { mesh: 'localityLbSetting:\n  enabled: false\n' };
+const OFF = object('v1', 'ConfigMap', 'istio', { data: MESH_OFF }, { namespace: 'istio-system' });
 const knowing = (...hosts: readonly string[]) =>
-  object('networking.istio.io/v1', 'Sidecar', 's', { spec: { egress: [{ hosts }] } });
+  withSpec('networking.istio.io/v1', 'Sidecar', 's', { egress: [{ hosts }] });
 const SHARES = {
   ...OFF,
   // Of AKS, beside that of its revision.
@@ -231,6 +213,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
 
 type Case = readonly [name: string, objects: Objects, clients: readonly string[], own?: ReturnType<typeof web>];
 
+const NAMED = { namespace: 'shop', name: 'web' };
 const CASES: readonly Case[] = [
   ['nothing of the kind', [], []],
   ['ingress-nginx', [ingressClass('nginx', 'k8s.io/ingress-nginx'), ingress('nginx')], ['ingress-nginx']],
@@ -287,7 +270,7 @@ const CASES: readonly Case[] = [
   ],
   [
     'a TransportServer of BIG-IP',
-    [object('cis.f5.com/v1', 'TransportServer', 't', { spec: { pool: { service: 'web', servicePort: 80 } } })],
+    [withSpec('cis.f5.com/v1', 'TransportServer', 't', { pool: { service: 'web', servicePort: 80 } })],
     ['f5-bigip'],
   ],
   ['HAProxy Ingress', [ingressClass('h', 'haproxy-ingress.github.io/controller'), ingress('h')], ['haproxy-ingress']],
@@ -299,18 +282,7 @@ const CASES: readonly Case[] = [
   ["Istio's gateway", gateway('istio.io/gateway-controller'), ['istio-gateway']],
   ['VPC Lattice', gateway('application-networking.k8s.aws/gateway-api-controller'), ['vpc-lattice']],
   ["Cilium's gateway", gateway('io.cilium/gateway-controller'), ['cilium-gateway']],
-  [
-    'a route of a mesh',
-    [
-      object('gateway.networking.k8s.io/v1', 'HTTPRoute', 'r', {
-        spec: {
-          parentRefs: [{ group: '', kind: 'Service', name: 'all' }],
-          rules: [{ backendRefs: [{ name: 'web' }] }],
-        },
-      }),
-    ],
-    [],
-  ],
+  ['a route of a mesh', [httpRoute({ group: '', kind: 'Service', name: 'all' })], []],
   ['a Gateway of an unknown class', gateway('example.com/own'), ['gateway']],
   ['IngressRoute', [ingressRoute({})], ['traefik']],
   ['IngressRoute with nativeLB', [ingressRoute({ nativeLB: true })], []],
@@ -319,12 +291,12 @@ const CASES: readonly Case[] = [
   ['Ingress of a Traefik that uses cluster IPs for its routes', [traefik, ingress('traefik')], ['traefik']],
   [
     'HTTPProxy',
-    [object('projectcontour.io/v1', 'HTTPProxy', 'p', { spec: { routes: [{ services: [{ name: 'web' }] }] } })],
+    [withSpec('projectcontour.io/v1', 'HTTPProxy', 'p', { routes: [{ services: [{ name: 'web' }] }] })],
     ['contour'],
   ],
   ...['VirtualServer', 'VirtualServerRoute'].map((kind): Case => {
     const spec = { upstreams: [{ name: 'u', service: 'web' }] };
-    return [kind, [object('k8s.nginx.org/v1', kind, 'v', { spec })], ['f5-nginx-ingress']];
+    return [kind, [withSpec('k8s.nginx.org/v1', kind, 'v', spec)], ['f5-nginx-ingress']];
   }),
   ['a TargetGroupBinding to Pods', [targetGroupBinding('ip')], ['aws-ip-targets']],
   ['a TargetGroupBinding to Nodes', [targetGroupBinding('instance')], []],
@@ -339,7 +311,7 @@ const CASES: readonly Case[] = [
     'a Mapping of Emissary whose Module takes endpoints',
     [
       mapping({ service: 'web.shop' }),
-      object('getambassador.io/v3alpha1', 'Module', 'm', { spec: { config: { resolver: 'e' } } }),
+      withSpec('getambassador.io/v3alpha1', 'Module', 'm', { config: { resolver: 'e' } }),
     ],
     ['emissary'],
   ],
@@ -391,7 +363,7 @@ const CASES: readonly Case[] = [
   ['an application with such a sidecar', [running('own/web:1', 'pgbouncer:1', 'exporter:2')], []],
   ['a headless Service for other Pods', [headless('web-0', { app: 'db' })], []],
   ['an Istio sidecar that is an init container', [pod('istio-proxy', true)], ['istio']],
-  ["ztunnel, or a gateway's own Pod", [object('v1', 'Pod', 'edge', { spec: { containers: PROXY } })], []],
+  ["ztunnel, or a gateway's own Pod", [withSpec('v1', 'Pod', 'edge', { containers: PROXY })], []],
   ['a sidecar that keeps to its Node', [pod('istio-proxy', false, {}, 'istio/proxyv2:1.17.0')], [], LOCAL],
   ['a sidecar that does not know Local', [pod('istio-proxy', false, {}, 'istio/proxyv2:1.16.2')], ['istio'], LOCAL],
   ['Linkerd that keeps to its Node', [linkerd('stable-2.13.0')], [], LOCAL],
@@ -399,46 +371,21 @@ const CASES: readonly Case[] = [
   ['Linkerd of a version that is not seen', [linkerd('edge-22.9.1')], ['linkerd'], LOCAL],
   ['a sidecar of another mesh', [redirected('envoy')], ['sidecar']],
   ['a Pod that is redirected to nothing', [redirected('logs')], []],
-  [
-    'a sidecar that is left out',
-    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/excludeOutboundPorts'))],
-    [],
-  ],
+  ['a sidecar that is left out', [istioLeaving('excludeOutboundPorts', '443')], []],
   ['Linkerd, left out', [pod('linkerd-proxy', false, leaving('config.linkerd.io/skip-outbound-ports', '79-443'))], []],
   [
     'a sidecar left out of other ports',
     [pod('kuma-sidecar', false, leaving('traffic.kuma.io/exclude-outbound-ports', '81'))],
     ['kuma'],
   ],
-  [
-    'a sidecar left out of addresses',
-    [
-      pod(
-        'istio-proxy',
-        false,
-        leaving('traffic.sidecar.istio.io/excludeOutboundIPRanges', '10.0.0.0/24, 10.96.0.0/12'),
-      ),
-    ],
-    [],
-    web({ spec: { clusterIP: '10.100.0.7' } }),
-  ],
-  [
-    'a sidecar of other addresses alone',
-    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/includeOutboundIPRanges', '192.168.0.0/16'))],
-    [],
-    web({ spec: { clusterIP: '10.100.0.7' } }),
-  ],
-  [
-    'a sidecar of these addresses',
-    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/includeOutboundIPRanges', '10.96.0.0/12'))],
-    ['istio'],
-    web({ spec: { clusterIP: '10.100.0.7' } }),
-  ],
+  ['a sidecar left out of addresses', [istioLeaving('excludeOutboundIPRanges', '10.0.0.0/24, 10.96.0.0/12')], [], AT],
+  ['a sidecar of other addresses alone', [istioLeaving('includeOutboundIPRanges', '192.168.0.0/16')], [], AT],
+  ['a sidecar of these addresses', [istioLeaving('includeOutboundIPRanges', '10.96.0.0/12')], ['istio'], AT],
   [
     'a sidecar left out of other addresses',
-    [pod('istio-proxy', false, leaving('traffic.sidecar.istio.io/excludeOutboundIPRanges', '169.254.169.254/32'))],
+    [istioLeaving('excludeOutboundIPRanges', '169.254.169.254/32')],
     ['istio'],
-    web({ spec: { clusterIP: '10.100.0.7' } }),
+    AT,
   ],
   ['headless, with sidecars', [pod('istio-proxy')], ['headless'], web({ spec: { clusterIP: 'None' } })],
   ['Kmesh', [daemonSet('kmesh', 'ghcr.io/kmesh-net/kmesh:v1.0.0')], ['kmesh']],
@@ -452,7 +399,7 @@ const CASES: readonly Case[] = [
   // gardener/gardener#13081
   [
     "Istio's gateway before the API servers of a Shoot",
-    [object('apps/v1', 'Deployment', 'istio-ingressgateway', { spec: { template: { spec: { containers: PROXY } } } })],
+    [deployment('istio-ingressgateway', PROXY)],
     ['istio-gateway'],
     web({ metadata: { name: 'kube-apiserver', namespace: 'shoot--foo--bar' } }),
   ],
@@ -482,18 +429,14 @@ const CASES: readonly Case[] = [
     'a webhook',
     [
       object('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'v', {
-        webhooks: [{ name: 'v', clientConfig: { service: { namespace: 'shop', name: 'web' } } }],
+        webhooks: [{ name: 'v', clientConfig: { service: NAMED } }],
       }),
     ],
     ['kube-apiserver'],
   ],
   [
     'an APIService',
-    [
-      object('apiregistration.k8s.io/v1', 'APIService', 'v1.metrics', {
-        spec: { service: { namespace: 'shop', name: 'web' } },
-      }),
-    ],
+    [withSpec('apiregistration.k8s.io/v1', 'APIService', 'v1.metrics', { service: NAMED })],
     ['kube-apiserver'],
   ],
 ];
@@ -603,13 +546,8 @@ describe('clients that bypass the proxies', () => {
   });
 
   const OTHER = { namespace: 'other', labels: { app: 'client' } };
-  const template = (container: object, labels: object) => ({
-    spec: { template: { metadata: { labels }, spec: { containers: [container] } } },
-  });
-  const calling = (name: string, value: string) =>
-    object('apps/v1', 'Deployment', 'c', template({ env: [{ name, value }] }, OTHER.labels), OTHER);
-  const CALLER = calling('WEB', 'http://web.shop:80');
-  const hazl = template({ args: ['-ext-endpoint-zone-weights'] }, {});
+  const CALLER = deployment('c', [{ env: [{ name: 'WEB', value: 'http://web.shop:80' }] }], OTHER.labels, OTHER);
+  const HAZL = deployment('d', [{ args: ['-ext-endpoint-zone-weights'] }]);
   const old = pod('istio-proxy', false, {}, 'docker.io/istio/proxyv2:1.20.3');
   const meshes: readonly (readonly [name: string, objects: Objects, says: RegExp])[] = [
     ['in its namespace', [pod('istio-proxy')], /^goes: the sidecar's Envoy/],
@@ -621,11 +559,11 @@ describe('clients that bypass the proxies', () => {
       [CALLER, pod('app', false, OTHER), pod('linkerd-proxy', false, { labels: SELECTOR })],
       /^may: Deployment other\/c \(WEB names this Service\) has no such sidecar/,
     ],
-    ['of Linkerd with HAZL', [linkerd('enterprise-2.17.1'), object('apps/v1', 'Deployment', 'd', hazl)], /^goes: HAZL/],
+    ['of Linkerd with HAZL', [linkerd('enterprise-2.17.1'), HAZL], /^goes: HAZL/],
     ['of Linkerd with HAZL off', [linkerd('enterprise-2.17.1')], /^goes: .* HAZL, which needs none, is off$/],
     [
       'of Linkerd without HAZL',
-      [linkerd('edge-25.9.1'), object('apps/v1', 'Deployment', 'd', hazl)],
+      [linkerd('edge-25.9.1'), HAZL],
       /^goes: its destination controller filters by hints for zones \(/,
     ],
     ['of two revisions', [running('i/pilot:1.27.1'), old, running('i/pilot:1.20.3')], /on; seen: i\/pilot:1\.20\.3/],
