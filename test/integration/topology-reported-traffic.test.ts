@@ -79,6 +79,11 @@ const ALB = { kind: 'IngressClassParams', name: 'alb' };
 const CROSS = 'load_balancing.cross_zone';
 const of = (image: string) => podsWith({ name: 'c', image });
 
+/** On the first Node of its zone. */
+const podOf = (zone: 'a' | 'b', version: string) => ({
+  ...beside('v1', 'Pod', { nodeName: `node-${'ab'.indexOf(zone)}`, containers: [] }, { name: `web-${version}` }),
+  metadata: { namespace: 'shop', name: `web-${version}`, labels: { app: 'web', version } },
+});
 const NAMES_WEB = {
   configPatches: [
     {
@@ -1178,6 +1183,26 @@ const ROWS: readonly Row[] = [
     'NotRequested',
     /^✓ all clients seen go through istio \(Pod shop\/client\), which keeps to zones; .*\(UnevenLoad\)/,
     /endpoints in c \(1 of 7\) get 2\.3 times an even share each.* zones shares by `localityLbSetting\.distribute`/,
+  ],
+  [
+    'https://istio.io/latest/docs/reference/config/networking/destination-rule/#Subset',
+    {
+      endpoints: ['a', 'b'],
+      extra: [
+        sidecar('istio-proxy', 'istio/proxyv2:1.26.2'),
+        podOf('a', 'v1'),
+        podOf('b', 'v2'),
+        istioEntry('DestinationRule', {
+          host: 'web',
+          trafficPolicy: { outlierDetection: { interval: '10s' } },
+          subsets: [{ name: 'v1', labels: { version: 'v1' } }],
+        }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ all clients seen go through istio .* which is not seen to keep to zones/,
+    /its subset version=v1 is in a alone: what goes to that crosses → Pods of that subset in every zone/,
   ],
   [
     'https://github.com/Kuadrant/authorino-operator/issues/362',

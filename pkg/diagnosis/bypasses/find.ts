@@ -12,7 +12,7 @@ import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { PROVIDERS, isExported, targetsOf } from './settings.ts';
-import { byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint } from './gateways.ts';
+import { OF_SUBSET, byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint, splitText } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import { podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -307,7 +307,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
-    // Nothing shows the zones of endpoints in other clusters.
+    const split = keeps && plain.byRule === 'DestinationRule' ? splitText(service, index) : '';
     const isJoined = keeps && plain.byRule === 'DestinationRule' && index.joined !== '';
     const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
     const isNone = seen.entry && setting === '' && plain.setting === undefined && !unsure && !keeps;
@@ -316,13 +316,13 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known' : ''}`,
+      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${split}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known' : ''}`,
       unsure,
       byHints,
-      keeps: keeps && !isJoined,
+      keeps: keeps && !isJoined && split === '',
       ...defined({ adds: row.adds, fails: row.fails }),
       ...(index.hasField && asks && { asks }),
-      setting: (isJoined ? CLUSTER_LOCAL : `${setting}${then}`)
+      setting: (isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),
       /** Every client of the Service that is seen goes this way. */

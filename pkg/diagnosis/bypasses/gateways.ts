@@ -55,7 +55,25 @@ export const ofWaypoint = (name: string, service: Service, index: Around) => {
   };
 };
 
+export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
+
+/** Of a DestinationRule: a subset that is not in every zone that has Pods of the Service. */
+export const splitText = (service: Service, { rules, podsOf, nodes }: Around): string => {
+  const zones = new Map(nodes.map((node) => [nameOf(node), zoneOfNode(node)]));
+  const zonesOf = (matchLabels: StringMap): string[] => {
+    const own = podsOf(service).filter(({ labels }) => matchesSelector({ matchLabels }, labels));
+    return [...new Set(own.flatMap(({ nodeName }) => zones.get(nodeName) ?? []))];
+  };
+  const own = rules.filter(({ services }) => services.includes(keyOfService(service)));
+  const parts = own.flatMap(({ subsets = [] }) => subsets.map((labels) => ({ labels, within: zonesOf(labels) })));
+  const split = parts.find(({ within }) => within.length > 0 && within.length < zonesOf({}).length);
+  const named = Object.entries(split?.labels ?? {}).map((pair) => pair.join('='));
+  return split ? `; its subset ${named.join()} is in ${split.within.join()} alone: what goes to that crosses` : '';
+};
+
 interface Around {
+  readonly rules: readonly EntryObject[];
+  readonly podsOf: (service: Service) => readonly PodSummary[];
   readonly entries: readonly EntryObject[];
   readonly kinds: Kinds;
   readonly images: readonly string[];

@@ -182,11 +182,7 @@ export const OTHERS = {
     unsure: true,
     source: 'istio/istio architecture/networking/pilot.md; #14496, #33546, #34755, #37008, #53127',
   },
-  knative: {
-    decides: 'its activator and gateways choose Pods, without zones',
-    setting: 'where one of two Pods gets all, an update to Knative 1.11; for zones none is known',
-    source: 'knative/serving#13581, #12593, #14028',
-  },
+  knative: { decides: 'its activator and gateways choose Pods, without zones', source: 'knative/serving#13581' },
   openfaas: {
     decides: 'the gateway of OpenFaaS sends to Pods that it looks up, of any zone (direct_functions is not true)',
     setting: '`gateway.directFunctions=true` of its chart: then it keeps connections to the cluster IP',

@@ -324,6 +324,8 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       /** Its load balancer sends to these alone. */
       nodes: isFields(nodeSelector) ? [selectorOf(nodeSelector)] : undefined,
       pods: isPicking ? { matchLabels: picked } : undefined,
+      subsets:
+        kind === 'DestinationRule' ? listIn(object, 'spec.subsets').map((own) => stringsIn(own, 'labels')) : undefined,
       podLabels: kind === 'WorkloadEntry' ? { ...stringsIn(object, 'spec.labels'), ...labels } : undefined,
       /** Of a local redirect of Cilium: what takes it; of a DestinationRule: whose clients it is for (istio/istio#41235). */
       takers: isFields(localEndpointSelector) ? selectorOf(localEndpointSelector) : undefined,
