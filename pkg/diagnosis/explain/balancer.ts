@@ -45,12 +45,6 @@ export interface Kind {
 export const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
 
-export const OF_ENVOY = {
-  why: "its endpoint stands for Cilium's Envoy on no Node",
-  remedy:
-    'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.',
-};
-
 export const PASSES = {
   why: 'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy',
   remedy:

@@ -5,7 +5,7 @@ import { type Taint, taintText } from '../models/lookup.ts';
 import { listIn } from '../project/fields.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, OF_ENVOY, PASSES } from './balancer.ts';
+import { type Kind, PASSES } from './balancer.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, listed, remedyOf } from './reasons.ts';
 import { idlePods } from './spread.ts';
@@ -90,6 +90,9 @@ const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = 
     ],
 };
 
+const OF_ENVOY =
+  'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.';
+
 /** The other Service for whose address it waits: MetalLB gives one to several under the policy only where their selectors are the same (metallb/metallb#271, #1499). */
 const sharedBy = ({ service, index }: Facts): Service | undefined => {
   const keyOf = ({ metadata }: Service) =>
@@ -120,7 +123,8 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
   }
   // cilium/cilium#33547 (open)
   const silent = by.silentIn ? 'none announces it' : asks && 'each fails the health check of a load balancer';
-  if (endpoints[0]?.address === PLACEHOLDER && silent) return { ...OF_ENVOY, why: `${OF_ENVOY.why}: ${silent}` };
+  if (endpoints[0]?.address === PLACEHOLDER && silent)
+    return { why: `its endpoint stands for Cilium's Envoy on no Node: ${silent}`, remedy: OF_ENVOY };
   const named = host?.metadata?.labels?.['kubernetes.io/hostname'];
   const isSeen = !host || index.routers.of(host).evidence.length > 0;
   const signs = {
