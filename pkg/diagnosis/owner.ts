@@ -297,9 +297,10 @@ const byHelm: By = (question) => {
   const release = annotations['meta.helm.sh/release-name'];
   const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm' || release !== undefined || managers.has('helm');
   if (!isHelms) return undefined;
-  // docs.rke2.io/helm: what RKE2 brings is installed by its Helm controller, and values come from a HelmChartConfig.
-  if (release !== undefined && labels['helm.sh/chart']?.startsWith('rke2-') === true)
-    return `RKE2 owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`;
+  // docs.rke2.io/helm, docs.k3s.io/helm: what they bring, in charts of Rancher, their Helm controller installs, with values of a HelmChartConfig.
+  const [, by] = /^(rke2)-|^traefik-\d+\.\d+\.\d{3}(?:_up|$)/.exec(labels['helm.sh/chart'] ?? '-') ?? ['', ''];
+  if (release !== undefined && by !== '')
+    return `${by ? 'RKE2' : 'k3s'} owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`;
   // rancher/fleet#1594
   if (annotations['objectset.rio.cattle.io/id'] !== undefined)
     return 'Fleet owns it: change the source of its bundle (values or overlays in fleet.yaml); a patch makes the bundle Modified, and is undone where correctDrift is enabled';

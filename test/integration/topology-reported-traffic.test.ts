@@ -75,6 +75,7 @@ const NGF = { namespace: 'ngf', name: 'params' };
 
 const istioEntry = (kind: string, spec: object) => beside('networking.istio.io/v1', kind, spec);
 const WAYPOINT = { 'istio.io/use-waypoint': 'waypoint', 'istio.io/use-waypoint-namespace': 'infra' };
+const ALB_CLASS = { 'kubernetes.io/ingress.class': 'alb' };
 const ALB = { kind: 'IngressClassParams', name: 'alb' };
 const CROSS = 'load_balancing.cross_zone';
 const of = (image: string) => podsWith({ name: 'c', image });
@@ -865,8 +866,28 @@ const ROWS: readonly Row[] = [
     },
     'NotWanted',
     'LoadBalancerTraffic',
-    /enters through any Node that the load balancer of Azure picks/,
-    /its probe asks `\/` of the node port: .*azure-load-balancer-health-probe-request-path` names a path/,
+    /enters through any Node that the load balancer of Azure picks, whose node port answers its probe/,
+    / → As a port has `appProtocol: http` or `https`, its probe asks `\/` of the node port: .*azure-load-balancer-health-probe-request-path` names a path/,
+  ],
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/806',
+    {
+      version: '1.11.5',
+      spec: { type: 'NodePort' },
+      extra: [beside('extensions/v1beta1', 'Ingress', { backend: { serviceName: 'web' } }, { annotations: ALB_CLASS })],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of Ingress shop\/web picks/,
+    /alb\.ingress\.kubernetes\.io\/target-type: ip/,
+  ],
+  [
+    'https://github.com/kube-vip/kube-vip/issues/330',
+    { spec: { ...CLOSE, type: 'LoadBalancer' }, extra: [kubeVip(['vip_arp'])] },
+    'Effective',
+    'LoadBalancerTraffic',
+    /the one Node that announces its address \(kube-vip in ARP mode\)/,
+    /other Nodes of its DaemonSet may announce with svc_election in its environment/,
   ],
   [
     'https://github.com/kubernetes-sigs/karpenter/issues/1203',
@@ -1025,7 +1046,7 @@ const ROWS: readonly Row[] = [
     'Effective',
     undefined,
     around('aws-ip-targets'),
-    /an NLB keeps to zones unless cross-zone is on/,
+    /of any zone if cross-zone is on \(of an ALB by default, an NLB if set\)/,
   ],
   [
     'https://github.com/aws/amazon-vpc-cni-k8s/issues/2505',

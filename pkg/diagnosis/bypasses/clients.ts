@@ -189,7 +189,7 @@ export const CLIENTS = clients({
     source: 'Kubernetes documentation "Headless Services"; grafana/loki#19558, strimzi-kafka-operator#6610',
   },
   'aws-ip-targets': {
-    decides: 'the load balancer sends to Pods; an NLB keeps to zones unless cross-zone is on, an ALB does not',
+    decides: 'the load balancer sends to Pods, of any zone if cross-zone is on (of an ALB by default, an NLB if set)',
     setting:
       'target group attribute `load_balancing.cross_zone.enabled=false`, with a Pod in every zone; for an NLB also `dns_record.client_routing_policy=availability_zone_affinity`',
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',

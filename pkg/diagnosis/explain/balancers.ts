@@ -28,7 +28,7 @@ const BY_SELECTORS =
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const OPENELB_ANY = `OpenELB was seen to announce from Nodes without a Pod (openelb/openelb#323, open). ${ANYWHERE}`;
 const ELECTION = 'svc_election';
-const ANY_OF_SET = 'of its DaemonSet may announce (it prefers none: kube-vip/kube-vip#814, open)';
+const ANY_OF_SET = `of its DaemonSet may announce with ${ELECTION} in its environment (from 0.5 on; it prefers none: kube-vip/kube-vip#814, open)`;
 const NO_AFFINITY = `PureLB announces addresses of local pools from Nodes without a Pod (purelb/purelb#67): set its annotation \`purelb.io/node-affinity: service-endpoints\` (from 0.17). ${ANYWHERE}`;
 const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
 
@@ -36,8 +36,10 @@ const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-v
 const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set \`ipvs.strictARP: true\` in the ConfigMap of kube-proxy.`;
 
 // Azure/AKS#2903, kubernetes/ingress-nginx#8501
-const PROBE =
-  ' As a port has `appProtocol: http` or `https`, its probe asks `/` of the node port: while that answers no 200, all Nodes fail it, until the annotation `service.beta.kubernetes.io/azure-load-balancer-health-probe-request-path` names a path that does (`/healthz` of ingress-nginx).';
+const PROBED: Kind = {
+  enters: 'through any Node that the load balancer of Azure picks, whose node port answers its probe of `/` with 200',
+  remedy: `As a port has \`appProtocol: http\` or \`https\`, its probe asks \`/\` of the node port: while that answers no 200, all Nodes fail it, until the annotation \`service.beta.kubernetes.io/azure-load-balancer-health-probe-request-path\` names a path that does (\`/healthz\` of ingress-nginx). ${STAYS}`,
+};
 
 const CILIUM_L2: Kind = {
   ...oneNode('Cilium L2 announcements', 'announce where a CiliumL2AnnouncementPolicy for each says so'),
@@ -100,7 +102,7 @@ const FAMILIES: readonly Kind[] = [
   },
   {
     // openelb/openelb pkg/constant/constants.go
-    shown: /openelb\.kubesphere\.io\//,
+    shown: /(?:openelb|porter|^lb)\.kubesphere\.io\//,
     namespace: 'openelb-system',
     ...eitherWay('OpenELB', 'layer 2', [`${OPENELB}=layer2`, `${OPENELB}=bgp`], undefined, { blind: OPENELB_ANY }),
   },
@@ -174,7 +176,7 @@ const FAMILIES: readonly Kind[] = [
     /^service\.beta\.kubernetes\.io\/azure-load-balancer-|^kubernetes\.azure\.com\/|^aks-\S+-vmss\w{6}$|^azure:/,
     'the load balancer of Azure',
     '',
-    { modes: { probed: anyNode(/^-/, 'the load balancer of Azure', PROBE) } },
+    { modes: { probed: PROBED } },
   ),
   // hcloud-cloud-controller-manager#247, syself/hetzner-cloud-controller-manager#64
   anyNode(
@@ -280,7 +282,8 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const own = [...Object.entries(service.metadata?.annotations ?? {}).map((entry) => entry.join('=')), byClass];
   const { daemonSets, containers, labels } = index.bypasses;
   const variables = containers.flatMap(({ env }) => Object.entries(env));
-  const probes = own.some((key) => key.includes('health-probe')) ? '' : 'probed';
+  const isAsked = own.some((key) => key.includes('health-probe')) || service.spec?.externalTrafficPolicy === 'Local';
+  const probes = isAsked ? '' : 'probed';
   const signs = new Set([
     ...own,
     ...announcers.map(({ kind }) => kind),

@@ -268,7 +268,6 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);
 };
 
-const BY_NAME = 'Have Pods use the cluster IP (the name of the Service)';
 const HAIRPIN =
   'a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance)';
 const NO_HAIRPIN =
@@ -280,9 +279,8 @@ const HAS_HAIRPIN =
 
 /** On which Nodes Pods do not reach the addresses by which the world does. */
 export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
-  const say = (what: string, or: string) => [
-    cause('prerequisite', 'LoadBalancerTraffic', what, `${BY_NAME}, or ${or}.`),
-  ];
+  const rather = 'Have Pods use the cluster IP (the name of the Service), or ';
+  const say = (what: string, or: string) => [cause('prerequisite', 'LoadBalancerTraffic', what, `${rather}${or}.`)];
   const marks = Object.entries({ ...service.metadata?.annotations, class: service.spec?.loadBalancerClass });
   if (HAS_HAIRPIN.test(marks.map((entry) => `${entry.join('=')};`).join('')))
     return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);

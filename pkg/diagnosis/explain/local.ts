@@ -126,7 +126,6 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
   if (endpoints[0]?.address === PLACEHOLDER && silent)
     return { why: `its endpoint stands for Cilium's Envoy on no Node: ${silent}`, remedy: OF_ENVOY };
   const named = host?.metadata?.labels?.['kubernetes.io/hostname'];
-  const isSeen = !host || index.routers.of(host).evidence.length > 0;
   const signs = {
     ipvs: itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'ipvs'),
     [type]: true,
@@ -136,7 +135,7 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     weave: index.bypasses.containers.some(
       ({ image, env }) => /\/weave-kube:v?(?:1|2\.[0-6])\./.test(image) && env['NO_MASQ_LOCAL'] !== '1',
     ),
-    renamed: !isSeen && named && named !== nameOf(host),
+    renamed: host && named && named !== nameOf(host) && index.routers.of(host).evidence.length === 0,
   };
   const known = Object.entries(signs).flatMap(([sign, is]) => (is ? sign : []));
   const texts = takers.map(index.routers.of).map((own) => `${own.router} ${own.version};${known.join(';')};`);

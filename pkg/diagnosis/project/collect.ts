@@ -40,8 +40,9 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
   const binding = { reads: { clusterRoleBindings: clusterRoleBindingOf }, groups: rbac };
   const custom = (rows: typeof ROUTE_KINDS, each: Kind['reads']) =>
     [...Map.groupBy(rows, ([, kind]) => kind)].map(([kind, own]) => {
-      // Calico's API server has them under another group.
-      const groups = own.flatMap(([api]) => [groupOf(api), groupOf(api).replace('crd.projectcalico', 'projectcalico')]);
+      // Calico's API server has them under another group, clusters before 1.22 had Ingresses.
+      const groupsOf = (api: string) => [groupOf(api), groupOf(api).replace('crd.projectcalico', 'projectcalico')];
+      const groups = ['extensions', ...own.flatMap(([api]) => groupsOf(api))];
       return [kind, { reads: each, groups, scoped: own.some(([, , where]) => where === 'cluster') }] as const;
     });
   return {

@@ -57,6 +57,14 @@ describe('the owner of an object', () => {
       / \(service\.spec\.trafficDistribution: PreferClose\), or/,
     ],
     [
+      'a chart of k3s',
+      {
+        ...labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'traefik-21.2.100_up21.2.0' }),
+        ...annotated({ 'meta.helm.sh/release-name': 'traefik' }),
+      },
+      /^# k3s owns it: .* HelmChartConfig traefik of kube-system/,
+    ],
+    [
       'a chart that was not read, of a component',
       labels({
         'app.kubernetes.io/managed-by': 'Helm',

@@ -83,6 +83,11 @@ describe('where traffic from outside enters', () => {
       'through the one Node that announces its address (OpenELB in layer 2 mode)',
     ],
     [
+      'by OpenELB under its first name',
+      { spec: LB, annotations: { 'lb.kubesphere.io/v1alpha1': 'porter' } },
+      /OpenELB/,
+    ],
+    [
       'by Nodes of EKS',
       { spec: LB, labels: EKS },
       /^through Nodes in the zone of its address \(cross-zone load balancing is off, as by default\)$/,
