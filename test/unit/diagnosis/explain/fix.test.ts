@@ -229,17 +229,23 @@ describe('a change is tried before it is offered', () => {
   const wrong = { labelSelector: { matchLabels: { app: 'other' } } };
   const shows = /^kubectl get pods -n default -l /;
   type Case = readonly [name: string, reason: string, fix: RegExp, version: string, ...objects: readonly object[]];
-  const spreading = (name: string, fix: RegExp, ...objects: readonly object[]): Case => [
-    name,
-    'PodsNotSpread',
-    fix,
-    '1.34',
-    web,
-    ...objects,
-  ];
+  const spreading = (name: string, fix: RegExp, ...objects: readonly object[]): Case => {
+    return [name, 'PodsNotSpread', fix, '1.34', web, ...objects];
+  };
+  /** All Pods are in one of two zones. */
+  const packed = (name: string, fix: RegExp, ...objects: readonly object[]) =>
+    spreading(name, fix, oneZone, ...objects);
+  /** Two Pods are in two of three zones. */
+  const growing = (name: string, fix: RegExp, ...objects: readonly object[]) =>
+    spreading(name, fix, twoZones, ...three, ...objects);
+  /** Four Pods in three zones, of which one has two, with hints by CPU. */
+  const uneven = (name: string, fix: RegExp, ...objects: readonly object[]): Case => {
+    return [name, 'OverloadThreshold', fix, '1.30', byCpu, slicesIn(false, 'a', 'b', 'c', 'c'), ...three, ...objects];
+  };
+  const STORING = workload(2, {}, 'StatefulSet', { volumeClaimTemplates: [{}] });
   const cases: readonly Case[] = [
     // Constraints, and what keeps Pods from a zone.
-    spreading('a constraint, where every zone takes Pods', spreads, oneZone, workload(2)),
+    packed('a constraint, where every zone takes Pods', spreads, workload(2)),
     [
       'advice where old Pods would count in a roll-out',
       'PodsNotSpread',
@@ -255,17 +261,15 @@ describe('a change is tried before it is offered', () => {
       oneZone,
       workload(2),
     ],
-    spreading('no constraint that a taint would leave pending', shows, oneZone, workload(2), tainted),
-    spreading(
+    packed('no constraint that a taint would leave pending', shows, workload(2), tainted),
+    packed(
       'no constraint where a nodeSelector takes Nodes of one zone',
       shows,
-      oneZone,
       workload(2, { nodeSelector: { pool: 'a' } }),
     ),
-    spreading(
+    packed(
       'no constraint where a zone has no CPU left for a Pod',
       /^# no Node of b has the CPU left that a Pod of Deployment server requests/,
-      oneZone,
       workload(2, CPU),
       busy,
     ),
@@ -276,55 +280,38 @@ describe('a change is tried before it is offered', () => {
       workload(4),
       nodeIn('c', { status: { conditions: [{ type: 'Ready', status: 'False' }] } }),
     ),
-    spreading(
-      'no constraint where volumes keep Pods in their zone',
-      shows,
-      oneZone,
-      workload(2, {}, 'StatefulSet', { volumeClaimTemplates: [{}] }),
-    ),
-    spreading(
+    packed('no constraint where volumes keep Pods in their zone', shows, STORING),
+    packed(
       'a constraint to a StatefulSet without volumes, whose Pods go before others come',
       /^kubectl patch statefulset server .*"DoNotSchedule"(?!.*matchLabelKeys)/,
-      oneZone,
       workload(2, {}, 'StatefulSet'),
     ),
-    spreading(
+    packed(
       'nothing where a new template replaces no Pod',
       shows,
-      oneZone,
       workload(2, {}, 'StatefulSet', { updateStrategy: { type: 'OnDelete' } }),
     ),
-    spreading('nothing where some Pod is not ready', shows, oneZone, workload(3)),
-    spreading(
+    packed('nothing where some Pod is not ready', shows, workload(3)),
+    packed(
       'labels of its own Pods to a constraint that selects none',
       /"labelSelector":\{"\$patch":"replace","matchLabels":\{"app":"server"\}\}/,
-      oneZone,
       workload(2, constrained(wrong)),
     ),
-    spreading(
+    packed(
       'DoNotSchedule in place of a preference, and no other selector',
       /^kubectl patch deployment server (?!.*labelSelector).*"DoNotSchedule"/,
-      oneZone,
       workload(2, constrained({ whenUnsatisfiable: 'ScheduleAnyway' })),
     ),
-    spreading(
+    packed(
       'new Pods where the constraint is right and Pods lie otherwise',
       /^kubectl rollout restart deployment server -n default$/,
-      oneZone,
       workload(2, constrained({ matchLabelKeys: ['pod-template-hash'] })),
     ),
     // Replicas, and where the new ones go.
-    spreading(
-      'replicas where a constraint makes them go to the empty zone',
-      scales,
-      twoZones,
-      workload(2, constrained()),
-      ...three,
-    ),
-    spreading(
+    growing('replicas where a constraint makes them go to the empty zone', scales, workload(2, constrained())),
+    growing(
       'replicas where Pods keep apart and each zone has one Node',
       scales,
-      twoZones,
       workload(2, {
         affinity: {
           podAntiAffinity: {
@@ -334,70 +321,38 @@ describe('a change is tried before it is offered', () => {
           },
         },
       }),
-      ...three,
     ),
-    spreading(
-      'replicas and a constraint where nothing makes them go there',
-      scalesAndSpreads,
-      twoZones,
-      workload(2),
-      ...three,
-    ),
-    spreading(
-      'advice where nothing makes them go there and no constraint can',
-      shows,
-      twoZones,
-      workload(2, {}, 'StatefulSet', { volumeClaimTemplates: [{}] }),
-      ...three,
-    ),
-    spreading(
+    growing('replicas and a constraint where nothing makes them go there', scalesAndSpreads, workload(2)),
+    growing('advice where nothing makes them go there and no constraint can', shows, STORING),
+    growing(
       'the least of an autoscaler, and its most where that is less',
       /^kubectl patch hpa own -n default --type merge -p '\{"spec":\{"minReplicas":3,"maxReplicas":3\}\}'$/,
-      twoZones,
       workload(2, constrained()),
-      ...three,
       scaler('HorizontalPodAutoscaler', 'own', { maxReplicas: 2 }),
     ),
-    spreading(
+    growing(
       'the least of a ScaledObject, not of the autoscaler that KEDA writes back',
       /^kubectl patch scaledobject own -n default --type merge -p '\{"spec":\{"minReplicaCount":3\}\}'$/,
-      twoZones,
       workload(2, constrained()),
-      ...three,
       scaler('HorizontalPodAutoscaler', 'keda-hpa-own', { maxReplicas: 9 }),
       scaler('ScaledObject', 'own', { maxReplicaCount: 9 }),
     ),
-    [
+    uneven(
       'no number of replicas that an autoscaler changes',
-      'OverloadThreshold',
       /^# HorizontalPodAutoscaler own changes their number/,
-      '1.30',
-      byCpu,
-      slicesIn(false, 'a', 'b', 'c', 'c'),
       workload(4, constrained()),
-      ...three,
       scaler('HorizontalPodAutoscaler', 'own', { maxReplicas: 9 }),
-    ],
-    [
+    ),
+    uneven(
       'a number of replicas that can be shared, wherever they come to lie',
-      'OverloadThreshold',
       /^kubectl scale deployment server -n default --replicas=6$/,
-      '1.30',
-      byCpu,
-      slicesIn(false, 'a', 'b', 'c', 'c'),
       workload(4, constrained()),
-      ...three,
-    ],
-    [
+    ),
+    uneven(
       'the same as advice where they are members of a StatefulSet',
-      'OverloadThreshold',
       /^# only where more members of the StatefulSet .*\n# kubectl scale statefulset server -n default --replicas=6$/,
-      '1.30',
-      byCpu,
-      slicesIn(false, 'a', 'b', 'c', 'c'),
       workload(4, constrained(), 'StatefulSet'),
-      ...three,
-    ],
+    ),
     spreading(
       'no replicas that another Service of the same Pods would lose its hints by',
       shows,
@@ -408,38 +363,23 @@ describe('a change is tried before it is offered', () => {
       secondSlice,
     ),
     // firestoned/bindy#488
-    spreading(
+    packed(
       'no replicas and no revision where single Pods of two workloads share a constraint',
       shows,
-      oneZone,
       workload(1, constrained()),
       { ...workload(1, constrained()), metadata: meta('other') },
     ),
-    spreading(
-      'replicas of a Rollout, not of its ReplicaSet',
-      /^kubectl scale rollout web -n default --replicas=3$/,
-      twoZones,
-      {
-        ...workload(2, constrained(), 'ReplicaSet'),
-        metadata: { ...meta('web-5f7'), ownerReferences: [madeBy('argoproj.io/v1alpha1', 'Rollout')] },
-      },
-      ...three,
-    ),
-    spreading(
-      'replicas of a Deployment, and none of its ReplicaSet',
-      scales,
-      twoZones,
-      workload(2, constrained()),
-      {
-        ...workload(2, constrained(), 'ReplicaSet'),
-        metadata: { ...meta('server-5f7'), ownerReferences: [{ ...madeBy('apps/v1', 'Deployment'), name: 'server' }] },
-      },
-      ...three,
-    ),
-    spreading(
+    growing('replicas of a Rollout, not of its ReplicaSet', /^kubectl scale rollout web -n default --replicas=3$/, {
+      ...workload(2, constrained(), 'ReplicaSet'),
+      metadata: { ...meta('web-5f7'), ownerReferences: [madeBy('argoproj.io/v1alpha1', 'Rollout')] },
+    }),
+    growing('replicas of a Deployment, and none of its ReplicaSet', scales, workload(2, constrained()), {
+      ...workload(2, constrained(), 'ReplicaSet'),
+      metadata: { ...meta('server-5f7'), ownerReferences: [{ ...madeBy('apps/v1', 'Deployment'), name: 'server' }] },
+    }),
+    packed(
       'what an operator would revert as advice, below the field of its custom resource',
       /^# Prometheus web owns it, .* there under spec\.topologySpreadConstraints\n# on the object it is \{"spec":\{"template"/,
-      oneZone,
       {
         ...workload(2, {}, 'StatefulSet'),
         metadata: { ...meta('server'), ownerReferences: [madeBy('monitoring.coreos.com/v1', 'Prometheus')] },
