@@ -20,7 +20,6 @@ const OF_REDPANDA =
   'follower fetching (KIP-392): `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
 const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
-const OF_MONGO = '`readPreference=nearest`, or tags of its zone, for reads: what is written goes to the primary';
 const BY_PARTITION =
   'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
 const BY_LEADER =
@@ -119,7 +118,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, true],
   [/mongos\b/, '`readPreference=nearest`, or tags of its zone: its Pods route to members of all zones'],
   // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
-  [/mongo|^:27017$/, OF_MONGO, 'several', BY_HELLO],
+  [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone, for reads', 'several', BY_HELLO],
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
   [/serving\/cmd\/activator/, NONE, 'surely', BY_REVISION],

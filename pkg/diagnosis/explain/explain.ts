@@ -220,6 +220,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const unsaid = new Set([
     (has('PodsNotSpread') || has('SingleEndpoint') || has('NoEndpoints')) && 'PodsWaiting',
     has('NotRequested') && 'ProxyNeedsAnnotation',
+    waiting.length > 0 && 'SingleZone',
     !canAsk && (has('NotRequested') || has('HintsControllerGateOff')) && 'HintsGateOff',
     isOfAks && has('CiliumServiceTopologyOff') && 'NotRequested',
     ...(has('ZoneIsNone') ? ['NodesInOneZone', 'SingleZone'] : lent),

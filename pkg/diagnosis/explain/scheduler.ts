@@ -5,7 +5,6 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { countBy, nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { atLeast } from '../../routing/version.ts';
 import { LABEL_HOSTNAME } from '../project/core.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { barrier } from '../models/lookup.ts';
@@ -59,12 +58,6 @@ export const spreadBy = (workload: Workload, { nodes }: Pick<Facts, 'nodes'>): s
   const how = selectsOwn ? `(maxSkew ${maxSkew}, ${whenUnsatisfiable})${blind}` : SELECTS_NONE;
   return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
 };
-
-/** kubernetes/kubernetes#98215, KEP-3243 */
-export const countsOneRollOut = ({ version }: Facts): string =>
-  atLeast(version, 27)
-    ? ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer).'
-    : ' Before Kubernetes 1.27, which has `matchLabelKeys` for it, the constraint counts Pods of one roll-out only by a label in its labelSelector that changes with each.';
 
 /** Pods run where they were placed; empty: some Node of the zones was there before one of them, or that is not known. */
 export const youngText = ({ pods, index }: Facts, zones: readonly string[]): string => {

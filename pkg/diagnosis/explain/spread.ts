@@ -15,7 +15,7 @@ import { karpenterRemedy } from './node-pools.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { SELECTS_NONE, countsOneRollOut, drawnText, prefersApart, revisesPods, rollingText } from './scheduler.ts';
+import { SELECTS_NONE, drawnText, prefersApart, revisesPods, rollingText } from './scheduler.ts';
 import { spreadBy, workloadTitle, youngText, zoneConstraint } from './scheduler.ts';
 import { heldText, waitingCauses, waitingFor } from './waiting.ts';
 
@@ -106,6 +106,9 @@ export const PINNED_REMEDY =
 export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
   zones.some((zone) => allowedZones?.includes(zone) === false);
 
+/** kubernetes/kubernetes#98215, KEP-3243 */
+const BY_REVISION =
+  ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer; before, a label in its labelSelector that changes with each).';
 const EVENED_OUT =
   ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.';
 /** kubernetes-sigs/descheduler#915, #1148 */
@@ -171,8 +174,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     return say(apart, `${held ?? remedyOf('PodsNotSpread')}${evened}`);
   const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
-  const revises =
-    byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : countsOneRollOut(facts);
+  const revises = byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : BY_REVISION;
   const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
   const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;

@@ -115,14 +115,12 @@ export const waitingFor = (facts: Facts) => {
   const byGroups = images.join().includes('/cluster-autoscaler') ? BY_GROUPS : '';
   const byKarpenter = [...labels].some((key) => key.startsWith('karpenter.sh/')) ? BY_KARPENTER : '';
   const terms = facts.makers.flatMap(({ nodeTerms = [] }) => nodeTerms);
-  const isUnlike = terms.length > 0 && !facts.nodes.some((node) => selectsNode({ nodes: terms }, node));
+  const isUnlike =
+    said.length > 0 && terms.length > 0 && !facts.nodes.some((node) => selectsNode({ nodes: terms }, node));
   const asked = listed(Object.entries(terms[0]?.matchLabels ?? {}).map((pair) => pair.join('=')));
   const isCordoned = vain.join().includes('(cordoned)');
-  const way = atLeast(facts.version, 26)
-    ? `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give`
-    : isCordoned
-      ? 'Uncordon it, give'
-      : 'Give';
+  const honor = `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give`;
+  const way = atLeast(facts.version, 26) ? honor : isCordoned ? 'Uncordon it, give' : 'Give';
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
     // cozystack/cozystack#3358
     [
@@ -171,9 +169,7 @@ export const waitingFor = (facts: Facts) => {
     ],
     [
       'selector',
-      said.length > 0 &&
-        isUnlike &&
-        `no ready Node has what its nodeSelector or node affinity asks for${asked && ` (${asked})`}`,
+      isUnlike && `no ready Node has what its nodeSelector or node affinity asks for${asked && ` (${asked})`}`,
       `Give the labels to Nodes of a pool in each zone, or take them out of the Pods.${byKarpenter}`,
     ],
   ];
