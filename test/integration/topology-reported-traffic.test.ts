@@ -228,6 +228,23 @@ const ROWS: readonly Row[] = [
     /→ Nothing to set: AKS manages the configuration of its Cilium/,
   ],
   [
+    'https://github.com/pingcap/tidb-operator/issues/2368',
+    {
+      version: '1.27.9',
+      spec: { ...LOCAL, ...UNASKED },
+      endpoints: ['a', 'b'],
+      annotations: {
+        [`${AWS}-type`]: 'nlb',
+        [`${AWS}-internal`]: '0.0.0.0/0',
+        [`${AWS}-cross-zone-load-balancing-enabled`]: 'true',
+      },
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /^✗ traffic from outside enters /,
+    /Run a Pod in every zone of the load balancer\. Where .*kubernetes#82595.*times out/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/47960',
     {
       version: '1.34.1',

@@ -277,12 +277,12 @@ const NO_HAIRPIN =
 const HAS_HAIRPIN =
   /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:preserve_client_ip\.enabled=false|target-type=ip;|class=eks))/s;
 
-/** On which Nodes Pods do not reach the addresses by which the world does. */
-export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts): Cause[] => {
+/** On which Nodes Pods do not reach the addresses by which the world does; `alone`: some of them, and not for their load balancer. */
+export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts, alone = false): Cause[] => {
   const rather = 'Have Pods use the cluster IP (the name of the Service), or ';
   const say = (what: string, or: string) => [cause('prerequisite', 'LoadBalancerTraffic', what, `${rather}${or}.`)];
   const marks = Object.entries({ ...service.metadata?.annotations, class: service.spec?.loadBalancerClass });
-  if (HAS_HAIRPIN.test(marks.map((entry) => `${entry.join('=')};`).join('')))
+  if (!alone && HAS_HAIRPIN.test(marks.map((entry) => `${entry.join('=')};`).join('')))
     return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);
   if (service.spec?.externalTrafficPolicy !== 'Local') return [];
   const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));

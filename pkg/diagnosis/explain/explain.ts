@@ -148,7 +148,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const [outside, way] = [outsideCauses(facts, wanted), entryOf(facts)];
   const isFirst = wanted || type !== 'NodePort' || way?.remedy !== NODE_PORT.remedy || isGateway(facts);
   const isNear = way?.policy === 'Local' || (nodes.length > 1 && isOnEveryNode(facts));
-  const isShut = !way?.failure && !way?.isStranded && shutOut(facts).length > 0;
+  const isZoneOut = entry.some(({ reason }) => reason === 'ZoneFailsHealthCheck');
+  const isShut = !way?.failure && !way?.isStranded && shutOut(facts, isZoneOut).length > 0;
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const stray = strayCauses(facts);
   const balance = facts.loop?.inForce === true || evacuation.length + stray.length > 0 ? [] : balanceCauses(facts);
