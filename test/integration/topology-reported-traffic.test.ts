@@ -438,12 +438,26 @@ const ROWS: readonly Row[] = [
       extra: [
         sidecar('consul-dataplane', 'hashicorp/consul-dataplane:1.3.1'),
         beside('consul.hashicorp.com/v1alpha1', 'ServiceResolver', { prioritizeByLocality: { mode: 'failover' } }),
+        beside('apps/v1', 'StatefulSet', { template: { spec: { containers: [{ image: 'hashicorp/consul:1.17.1-ent' }] } } }),
       ],
     },
     'NotWanted',
     'NotRequested',
     /^✓ all clients seen go through consul \(Pod shop\/client\), which keeps to zones; not wanted/,
     /Envoy prefers its own zone by ServiceResolver shop\/web.* For consul: nothing, it keeps to zones/,
+  ],
+  [
+    'https://github.com/hashicorp/consul/pull/17007',
+    {
+      extra: [
+        sidecar('consul-dataplane', 'hashicorp/consul-dataplane:1.3.1'),
+        beside('consul.hashicorp.com/v1alpha1', 'ServiceResolver', { prioritizeByLocality: { mode: 'failover' } }),
+      ],
+    },
+    'Effective',
+    undefined,
+    /^! all clients seen go through consul/,
+    /Consul Enterprise only \(no image shows which runs\)/,
   ],
   [
     'https://github.com/VictoriaMetrics/helm-charts/issues/2580',
@@ -1653,13 +1667,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     around('ingress-nginx'),
     /does so for all(?!, or start it with)/,
   ],
-  [
-    'https://github.com/nginx/nginx-gateway-fabric/issues/5616#release',
-    {
-      extra: [
-        ...route('gateway.nginx.org/nginx-gateway-controller'),
-        running('gateway', { image: 'ghcr.io/nginx/nginx-gateway-fabric:2.5.1' }),
-      ],
     },
     around('nginx-gateway'),
     /→ an update: `useClusterIP: true` .*\(from 2\.7\)/,

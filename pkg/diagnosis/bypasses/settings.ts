@@ -176,8 +176,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const locality = vainOf(seen, stated, rule);
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
-  if (edition !== undefined && image !== '' && !edition.test(image))
-    return { decides: `${decides} (seen: ${image})`, setting: OTHER_EDITION };
+  if (edition !== undefined && !edition.test(image))
+    return { decides: `${decides} (${image === '' ? 'no image shows which runs' : `seen: ${image}`})`, setting: OTHER_EDITION };
   const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
   // linkerd/linkerd2#10925
   const isLate = hints !== undefined && version?.minor === 13 && !isSince(version, [2, 13, 4]);

@@ -68,7 +68,7 @@ const switchesOf = ({ router, title, version, evidence }: RouterAnswer, isRead: 
 const SWITCHED = ' with `loadBalancer.serviceTopology=true`: this release does not read what this Service asks by.';
 
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has; undefined: nothing known makes it follow. */
-export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[], reason: Reason) => {
+export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: readonly Node[], reason: Reason) => {
   const isRead = ({ optIn }: HintRule): boolean =>
     optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
   const isOff = reason === 'CiliumServiceTopologyOff';
@@ -85,7 +85,9 @@ export const updateOf = ({ index, service, wish }: Facts, nodes: readonly Node[]
     const by =
       now?.rule.optIn && ` Or, with that switched on alone, ask by what it reads: ${behaviourOf(now.rule, '').needs}.`;
     const none = isOff ? `${SWITCHED}${by ?? ''}` : ', which follow hints.';
-    const other = `: they read what this Service asks by. Or ask by what this release reads: ${behaviour.needs}.`;
+    // By hints clients of a zone reach no endpoint whose port they ask for there, before 1.20 (cilium/cilium#45214).
+    const instead = new Set(traffics.map(({ count }) => count)).size > 1 ? '' : ` Or ask by what this release reads: ${behaviour.needs}.`;
+    const other = `: they read what this Service asks by.${instead}`;
     const how = behaviour.hints === 'none' ? none : other;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
   })[0];
