@@ -1603,6 +1603,21 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /^(?!.*keeps to zones).*Envoy goes by a hash, or weights of zones, of BackendTrafficPolicy shop\/web → `preferLocal` there/,
   ],
   [
+    'https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/load_balancing/zone_aware',
+    {
+      endpoints: ['a:a', 'a:a', 'a:a', 'a:a', 'b:b', 'c:c'],
+      extra: [
+        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
+        beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
+          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
+          loadBalancer: { zoneAware: { preferLocal: {} } },
+        }),
+      ],
+    },
+    around('envoy-gateway'),
+    /^(?!.*keeps to zones).*and sends to others what is too much for it → `force: {}` there/,
+  ],
+  [
     // Envoy asks for 6 endpoints where nothing is set.
     'https://github.com/kgateway-dev/kgateway/pull/13978',
     {

@@ -11,10 +11,10 @@ import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts, withLabels } from './ki
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
 import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
-import { PROVIDERS, isExported, targetsOf } from './settings.ts';
+import { PROVIDERS, targetsOf } from './settings.ts';
 import { OF_SUBSET, byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint, splitText } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
-import { podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
+import { isExported, podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
 
 export const bypassIndex = (snapshot: ClusterSnapshot) => {
   const [entries, services, nodes] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services), itemsOf(snapshot.nodes)];
@@ -263,7 +263,7 @@ const byMeshes = (service: Service, around: readonly Found[], index: BypassIndex
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
-export const bypassesOf = (service: Service, index: BypassIndex, count = Infinity, isZoned = true) => {
+export const bypassesOf = (service: Service, index: BypassIndex, count = Infinity, isZoned = true, isThin = false) => {
   const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
@@ -301,7 +301,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
     const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
     const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
-    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), count, isZoned });
+    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), count, isZoned, isThin });
     const row = { ...plain, ...set, ...own };
     const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : '';
     /** It sees connections, and no requests. */

@@ -15,7 +15,7 @@ import { CLIENTS, type ClientName } from './clients.ts';
 import { SERVICE_MARKS, isCrossZone } from './kinds.ts';
 import { type Found, wishTextOf } from './members.ts';
 import type { Client } from './types.ts';
-import { selects } from './watchers.ts';
+import { isExported, selects } from './watchers.ts';
 
 /** Of Traefik: `nativeLBByDefault` is set for each. */
 export const PROVIDERS: Partial<Record<ClientName, string>> = {
@@ -54,6 +54,7 @@ const BY_RULE: Readonly<
   hashed: ['Envoy goes by a hash, or weights of zones, of {rule}', '`preferLocal` there, without `ConsistentHash`'],
   // Envoy "min_cluster_size"; kgateway docs "Zone-aware routing"
   few: ['{rule} has no effect on fewer endpoints than its `minEndpointsThreshold` (6 by default)', 'a lower one there'],
+  soft: ['Envoy prefers its own zone by {rule}, and sends to others what is too much for it', '`force: {}` there'],
   // envoyproxy/gateway#6763
   unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'],
   // istio/istio#39792, #48302, #46295
@@ -108,20 +109,16 @@ export const CLUSTER_LOCAL =
 const OTHER_EDITION = 'Enterprise, or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to';
 
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
-interface Seen extends Partial<Record<'image' | 'from', string>> {
+interface Seen extends Partial<Record<'image' | 'from', string>>, Record<'isZoned' | 'isThin', boolean> {
   readonly rules: readonly EntryObject[];
   readonly mesh: Readonly<Record<'off' | 'root' | 'distribute', string>>;
-  /** How many endpoints there are, and whether one has a zone. */
+  /** How many endpoints there are; whether one has a zone, and whether a zone has less than its share. */
   readonly count: number;
-  readonly isZoned: boolean;
   readonly entry?: EntryObject;
   readonly clients?: readonly PodSummary[];
   readonly services: readonly Service[];
   readonly entries: readonly EntryObject[];
 }
-
-export const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObject, from: string): boolean =>
-  exportTo.split(',').some((to) => to === '*' || (to === '.' ? namespace : to) === from);
 
 /** The object that decides first: for the Service, the route or its Gateway; and what it makes of zones. */
 const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from, clients = [] }: Seen) => {
@@ -149,9 +146,11 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
 const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
 
 /** Why the object that decides keeps no zone although it is meant to. */
-const vainOf = ({ count, entries, image = '', clients = [], services }: Seen, locality: string, rule?: EntryObject) => {
+const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
+  const { count, isThin, entries, image = '', clients = [], services } = seen;
   const { least = '0', forced } = rule?.settings ?? {};
   if (locality === 'kept' && count < Number(least)) return 'few';
+  if (locality === 'kept' && least !== '0' && forced === undefined && isThin) return 'soft';
   const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
   const version = versionOf(image);

@@ -7,6 +7,7 @@ import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import {
   type ClusterSnapshot,
   type CollectionName,
+  type EntryObject,
   type PodSummary,
   ROLES,
   type Workload,
@@ -65,6 +66,9 @@ export const selects = ({ metadata, spec }: Service, own: Pick<Runner, 'namespac
   (metadata?.namespace ?? 'default') === own.namespace &&
   Object.keys(spec?.selector ?? {}).length > 0 &&
   matchesSelector({ matchLabels: spec?.selector ?? {} }, own.podLabels);
+
+export const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObject, from: string): boolean =>
+  exportTo.split(',').some((to) => to === '*' || (to === '.' ? namespace : to) === from);
 
 /** Finds the Pods of a Service without a look at all of its namespace: thousands of Services ask. */
 export const podFinder = (pods: ReadonlyMap<string, readonly PodSummary[]>) => {

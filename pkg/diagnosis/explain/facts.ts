@@ -2,7 +2,7 @@
 import { isEndpointReady } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service, ServicePort } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
-import { byText, defined, nameOf, sumBy } from '../../apis/values.ts';
+import { byText, countBy, defined, nameOf, sumBy } from '../../apis/values.ts';
 import { LABEL_GARDENER_ROLE, NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
@@ -263,10 +263,12 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
   const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);
   const count = Math.max(0, ...families.map((family) => family.endpoints.length));
   const isZoned = endpoints.length === 0 || endpoints.some(({ zone }) => zone !== '');
+  const counts = [...countBy(endpoints, ({ zone }) => zone).values()];
+  const isThin = counts.some((own) => own * clientZones.length < endpoints.length);
   const sockets = index.bypasses.sockets.find(([plane]) => index.answers.every(({ title }) => title === plane));
   // Istio's sidecar finds HTTP by its host all the same (cilium/cilium#28304).
   const { blind = [], bypasses = [] } = Object.groupBy(
-    bypassesOf(service, index.bypasses, count, isZoned),
+    bypassesOf(service, index.bypasses, count, isZoned, isThin),
     ({ client }) => (sockets !== undefined && client === 'linkerd' ? 'blind' : 'bypasses'),
   );
   const isSame = ideal.every((slice, at) => slice === slices[at]);
