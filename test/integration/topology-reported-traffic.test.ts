@@ -1682,10 +1682,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     around('ingress-nginx'),
     /does so for all(?!, or start it with)/,
   ],
-    },
-    around('nginx-gateway'),
-    /→ an update: `useClusterIP: true` .*\(from 2\.7\)/,
-  ],
   [
     'https://github.com/istio/istio/issues/30832',
     {
