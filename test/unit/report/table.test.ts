@@ -4,46 +4,28 @@ import { describe, it } from 'mocha';
 import { renderTable } from '../../../pkg/report/text.ts';
 
 describe('renderTable', () => {
-  it('lines columns up, two spaces apart, without trailing blanks', () => {
-    expect(
-      renderTable(
-        ['A', 'LONG', 'C'],
-        [
-          ['first', 'x', ''],
-          ['y', 'longer', 'z'],
-        ],
-      ),
-    ).to.equal('A      LONG    C\nfirst  x\ny      longer  z\n');
-  });
-
-  it('takes missing cells for empty and prints the header alone', () => {
-    expect(renderTable(['A', 'B'], [])).to.equal('A  B\n');
-    expect(renderTable(['A', 'B'], [['1']])).to.equal('A  B\n1\n');
-  });
-
-  it('lets no cell break a line or reach the terminal', () => {
-    expect(renderTable(['A'], [['x\ny\u001B[31mz']])).to.equal('A\nx y [31mz\n');
-  });
+  /** Cells are apart by commas. */
+  const tables: readonly (readonly [name: string, lines: readonly string[], text: string])[] = [
+    [
+      'lines columns up, two spaces apart, without trailing blanks',
+      ['A,LONG,C', 'first,x,', 'y,longer,z'],
+      'A      LONG    C\nfirst  x\ny      longer  z\n',
+    ],
+    ['prints the header alone', ['A,B'], 'A  B\n'],
+    ['takes missing cells for empty', ['A,B', '1'], 'A  B\n1\n'],
+    ['lets no cell break a line or reach the terminal', ['A', 'x\ny\u001B[31mz'], 'A\nx y [31mz\n'],
+    ['counts characters, not code units', ['A,B', '𝕏,1', 'ab,2'], 'A   B\n𝕏   1\nab  2\n'],
+  ];
+  for (const [name, lines, text] of tables) {
+    it(name, () => {
+      const [header = [], ...rows] = lines.map((line) => line.split(','));
+      expect(renderTable(header, rows)).to.equal(text);
+    });
+  }
 
   it('takes as many rows as there are objects in a large cluster', () => {
-    expect(
-      renderTable(
-        ['A'],
-        Array.from({ length: 200_000 }, () => ['x']),
-      ).length,
-    ).to.equal(2 * 200_001);
-  });
-
-  it('counts characters, not code units', () => {
-    expect(
-      renderTable(
-        ['A', 'B'],
-        [
-          ['𝕏', '1'],
-          ['ab', '2'],
-        ],
-      ),
-    ).to.equal('A   B\n𝕏   1\nab  2\n');
+    const rows = Array.from({ length: 200_000 }, () => ['x']);
+    expect(renderTable(['A'], rows)).to.have.length(2 * 200_001);
   });
 
   it('has one line a row, whatever the cells hold', () => {

@@ -29,34 +29,27 @@ const pod: Extra = {
 };
 const entrance = (type: string): KubernetesObject =>
   service({ metadata: { name: 'edge', namespace: 'infra' }, spec: { type, selector: { app: 'edge' } } });
-const role = (rule: object): Extra => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRole',
-  metadata: { name: 'edge' },
-  rules: [rule],
+const RBAC = 'rbac.authorization.k8s.io';
+const ofRbac = (kind: string, metadata: object, more: object): Extra => ({
+  apiVersion: `${RBAC}/v1`,
+  kind,
+  metadata: { name: 'edge', ...metadata },
+  ...more,
 });
+const bound = (of: string, subject: object) => ({
+  roleRef: { apiGroup: RBAC, kind: of, name: 'edge' },
+  subjects: [subject],
+});
+const role = (rule: object) => ofRbac('ClusterRole', {}, { rules: [rule] });
 const EDGE = { kind: 'ServiceAccount', namespace: 'infra', name: 'edge' };
 /** Of the namespace of a Service; `of`: of a Role there, or of the ClusterRole. */
-const bindingIn = (namespace: string, of = 'Role', subject: object = EDGE): Extra => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'RoleBinding',
-  metadata: { name: 'edge', namespace },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: of, name: 'edge' },
-  subjects: [subject],
-});
-const roleIn = (namespace: string, more: object = {}, ...rules: readonly object[]): Extra => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'Role',
-  metadata: { name: 'edge', namespace },
-  rules: [{ apiGroups: [''], resources: ['endpoints'], verbs: ['watch'], ...more }, ...rules],
-});
-const binding = (subject: object): Extra => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata: { name: 'edge' },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edge' },
-  subjects: [subject],
-});
+const bindingIn = (namespace: string, of = 'Role', subject: object = EDGE) =>
+  ofRbac('RoleBinding', { namespace }, bound(of, subject));
+const roleIn = (namespace: string, more: object = {}, ...rules: readonly object[]) => {
+  const first = { apiGroups: [''], resources: ['endpoints'], verbs: ['watch'], ...more };
+  return ofRbac('Role', { namespace }, { rules: [first, ...rules] });
+};
+const binding = (subject: object) => ofRbac('ClusterRoleBinding', {}, bound('ClusterRole', subject));
 
 const CILIUM = { kind: 'DaemonSet', metadata: { name: 'cilium', namespace: 'infra' } };
 const AGENT: Extra = { ...edge('quay.io/cilium/cilium:v1.18.0'), ...CILIUM };

@@ -23,26 +23,28 @@ const slices = [
     ),
   }),
 ];
-const addresses = new Set(['10.0.0.0', '10.0.0.1']);
+const BOTH = ['10.0.0.0', '10.0.0.1'];
 
 describe('capacityOf', () => {
-  it('is what was given, of each', () => {
-    const capacity = capacityOf({ addresses, slices, pods: [pod('web-1', 250)], given: 2 });
-    expect(capacity?.source).to.equal('given');
-    expect([...(capacity?.byAddress ?? [])]).to.deep.equal([
-      ['10.0.0.0', 2],
-      ['10.0.0.1', 2],
-    ]);
-  });
-
-  it('else what its Pod requests', () => {
-    const capacity = capacityOf({ addresses, slices, pods: [pod('web-1', 250), pod('web-2', 1500)], given: undefined });
-    expect(capacity?.source).to.equal('requests');
-    expect([...(capacity?.byAddress ?? [])]).to.deep.equal([
-      ['10.0.0.0', 0.25],
-      ['10.0.0.1', 1.5],
-    ]);
-  });
+  const [first, second] = [pod('web-1', 250), pod('web-2', 1500)];
+  const rows: readonly (readonly [
+    name: string,
+    ready: readonly string[],
+    pods: readonly PodSummary[],
+    given: number | undefined,
+    cores: readonly number[],
+  ])[] = [
+    ['is what was given, of each', BOTH, [first], 2, [2, 2]],
+    ['else what its Pod requests', BOTH, [first, second], undefined, [0.25, 1.5]],
+    ['asks for ready endpoints only', BOTH.slice(0, 1), [first], undefined, [0.25]],
+  ];
+  for (const [name, ready, pods, given, cores] of rows) {
+    it(name, () => {
+      const { source, byAddress } = capacityOf({ addresses: new Set(ready), slices, pods, given }) ?? {};
+      expect(source).to.equal(given === undefined ? 'requests' : 'given');
+      expect([...(byAddress ?? [])]).to.deep.equal(ready.map((address, index) => [address, cores[index]]));
+    });
+  }
 
   const unknown: readonly [name: string, pods: readonly PodSummary[]][] = [
     ['no Pods', []],
@@ -53,17 +55,7 @@ describe('capacityOf', () => {
   ];
   for (const [name, pods] of unknown) {
     it(`is not known with ${name}`, () => {
-      expect(capacityOf({ addresses, slices, pods, given: undefined })).to.equal(null);
+      expect(capacityOf({ addresses: new Set(BOTH), slices, pods, given: undefined })).to.equal(null);
     });
   }
-
-  it('asks for ready endpoints only', () => {
-    const capacity = capacityOf({
-      addresses: new Set(['10.0.0.0']),
-      slices,
-      pods: [pod('web-1', 250)],
-      given: undefined,
-    });
-    expect([...(capacity?.byAddress ?? [])]).to.deep.equal([['10.0.0.0', 0.25]]);
-  });
 });

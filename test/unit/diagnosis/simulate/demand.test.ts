@@ -16,18 +16,16 @@ const named = (name: string, zone: string, { ready = true, control = false, cpu 
       nodeInfo: { kubeletVersion: 'v1.34.1' },
     },
   });
-const names = (nodes: readonly Node[]): string[] => nodes.map(({ metadata }) => metadata?.name ?? '');
 
 describe('clientNodes', () => {
-  it('are ready workers', () => {
-    const nodes = [named('1', 'a'), named('2', 'a', { ready: false }), named('3', 'a', { control: true })];
-    expect(names(clientNodes(nodes))).to.deep.equal(['1']);
-  });
-
-  it('are those of the control plane where there are no others', () => {
-    const nodes = [named('1', 'a', { control: true }), named('2', 'a', { ready: false })];
-    expect(names(clientNodes(nodes))).to.deep.equal(['1']);
-  });
+  const control = named('control', 'a', { control: true });
+  const late = named('late', 'a', { ready: false });
+  const rows: readonly [name: string, nodes: readonly Node[], clients: string][] = [
+    ['are ready workers', [named('worker', 'a'), late, control], 'worker'],
+    ['are those of the control plane where there are no others', [control, late], 'control'],
+  ];
+  for (const [name, nodes, clients] of rows)
+    it(name, () => expect(clientNodes(nodes).map(({ metadata }) => metadata?.name)).to.deep.equal([clients]));
 });
 
 describe('weigh', () => {
