@@ -152,10 +152,8 @@ const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of a mesh that decides for all clients that are seen, or of Pods that are not alike. */
 export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string] => {
   const { bypasses, autoscalers, workloads, service, endpoints, version } = facts;
-  const signs = [
-    JSON.stringify(service.spec ?? {}),
-    ...workloads.flatMap(({ images, name }) => images.map((own) => `${own} ${name}`)),
-  ];
+  const images = workloads.flatMap(({ images: own, name }) => own.map((image) => `${image} ${name}`));
+  const signs = [JSON.stringify(service.spec ?? {}), ...images];
   const unlike = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own)));
   if (unlike && endpoints.length > 1) return [`Any Pod may be the wrong one: ${unlike[1][1]}. `, '', unlike[0]];
   const past = bypasses.find(

@@ -156,13 +156,12 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (hasFew(facts) && !inOneZone(facts)) return say(few, constraint && remedyOf('SingleEndpoint'));
   const drawn = drawnText(workload);
   if (drawn !== '') return say(drawn, `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`);
-  // kubernetes/kubernetes#89922
-  const [shrunk, evened] = facts.autoscalers.some(byMean)
+  const [shrunk, evened] = facts.autoscalers.some(byMean) // kubernetes/kubernetes#89922
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
-  // Azure/AKS#3036
   const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : ''}.`;
   if (constraint === undefined && (!zoneAntiAffinity || apartInVain))
+    // Azure/AKS#3036
     return say(bare, held && `${held}${SOFT_FOR_NEW}`);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));

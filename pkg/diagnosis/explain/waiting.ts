@@ -84,11 +84,9 @@ const heldBy = (facts: Facts, pods: Facts['pods']) => {
   return { why: `${[first, ...more.slice(0, 1)].map(({ why }) => why).join('; ')}${how}`, remedy };
 };
 
-// aws/karpenter-provider-aws#845
-const BY_KARPENTER =
+const BY_KARPENTER = // aws/karpenter-provider-aws#845
   ' Karpenter makes Nodes only with labels that a NodePool (before 0.32 a Provisioner) has, in its template or requirements.';
-// kubernetes/autoscaler#1681
-const BY_GROUPS =
+const BY_GROUPS = // kubernetes/autoscaler#1681
   ' cluster-autoscaler takes Nodes of a group for alike: one over several zones gets none for a Pod that needs a certain zone. Have a group for each zone (`--balance-similar-node-groups`).';
 
 /** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
@@ -122,22 +120,19 @@ export const waitingFor = (facts: Facts) => {
   const honor = `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give`;
   const way = atLeast(facts.version, 26) ? honor : isCordoned ? 'Uncordon it, give' : 'Give';
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
-    // cozystack/cozystack#3358
     [
-      'spread',
+      'spread', // cozystack/cozystack#3358
       missing.length > 0 &&
         `its DoNotSchedule constraint counts by ${listed(missing.map(({ topologyKey }) => topologyKey))}, a label that no Node has`,
       'Label the Nodes, or set `whenUnsatisfiable: ScheduleAnyway` in that constraint.',
     ],
-    // kubernetes/kubernetes#116891
     [
-      'anti-affinity',
+      'anti-affinity', // kubernetes/kubernetes#116891
       rolling && 'its podAntiAffinity counts Pods of the older roll-out too',
       'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.',
     ],
-    // gardener/gardener#7826
     [
-      'spread',
+      'spread', // gardener/gardener#7826
       isWide && `minDomains of its topologySpreadConstraint asks for ${wanted} zones, and ${zones} have Nodes`,
       `Have a Node that takes the Pod in each of ${wanted} zones, or ask for fewer.${byGroups}`,
     ],
@@ -146,21 +141,19 @@ export const waitingFor = (facts: Facts) => {
       apart && `its podAntiAffinity lets one Pod in each zone, and it has ${counted(apart.replicas, 'replica')}`,
       remedyOf('OnePerZone'),
     ],
-    // kubernetes/kubernetes#106396
     [
-      'spread',
+      'spread', // kubernetes/kubernetes#106396
       vain.length > 0 && `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away`,
       `${way} the Pods a toleration, or a node affinity that leaves it out.${byGroups}`,
     ],
-    // kubernetes/kubernetes#109364
     ...facts.makers.map((workload) => {
+      // kubernetes/kubernetes#109364
       const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
       const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
       return ['spread', missing.length + vain.length === 0 && !isWide && hard.length > 1 && text] as const;
     }),
-    // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146; Orange-OpenSource/nifikop#73
     [
-      'volume',
+      'volume', // kubernetes/kubernetes#49906, Azure/AKS#1333, #2187, #3146; Orange-OpenSource/nifikop#73
       held?.why ??
         ((said.some((own) => own.includes('volume node affinity')) || facts.makers.some(({ volumes }) => volumes)) &&
           'its volume may hold it to a zone without room, to another zone than its next volume, or where a constraint lets none in'),
