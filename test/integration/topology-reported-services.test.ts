@@ -1146,6 +1146,18 @@ const ROWS: readonly Row[] = [
     /Update Kubernetes to 1\.14\.10/,
   ],
   [
+    'https://github.com/kubernetes/kubernetes/issues/62046',
+    {
+      version: '1.21.5',
+      spec: LOCAL_ENTRY,
+      nodeLabels: { 'cloud.google.com/gke-nodepool': 'a', 'kubernetes.io/os': 'windows' },
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /kube-proxy on Windows does not answer the health check of that load balancer/,
+    /Update Windows Nodes to 1\.24 or newer, with `--forward-healthcheck-vip`/,
+  ],
+  [
     'https://github.com/rancher/rancher/issues/22416',
     { version: '1.14.5', spec: LOCAL_ENTRY, plane: [], nodeLabels: { 'kubernetes.io/hostname': 'demo1' } },
     'NotWanted',

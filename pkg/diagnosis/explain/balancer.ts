@@ -28,8 +28,6 @@ export interface Kind {
   readonly leavesOut?: string;
   /** Under the policy Local: in these versions it announces nothing whose traffic the Envoy of Cilium takes, which no Node of the endpoint shows. */
   readonly silentIn?: RegExp;
-  /** Under the policy Local: with these kubelets it passes on what enters to Pods of any Node. */
-  readonly passesIn?: RegExp;
   /** An annotation or the class of the Service, else a label or name that the provider's Nodes have; and the namespace of its Pods. */
   readonly shown?: RegExp;
   readonly namespace?: string;
@@ -44,12 +42,6 @@ export interface Kind {
 
 export const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
-
-export const PASSES = {
-  why: 'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy',
-  remedy:
-    'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17): from then on its ServiceLB heeds the policy, and gives the Service addresses of Nodes with its Pods alone. Run a Pod in every zone in which traffic is to enter.',
-};
 
 /** By its health checks under the policy Local. */
 export const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kind> = {}): Kind => ({
@@ -96,10 +88,8 @@ const CLUSTER = 'set `externalTrafficPolicy: Cluster`';
 const OWN = 'their own Pods';
 const HOST = 'Pods in the network of the host';
 
-type Shut = readonly [router: string, mode: string, versions: RegExp, who: string, also: string];
-
 /** By what routes: whose connections to the external address it drops under the policy Local, and what helps as well. */
-export const SHUTS_OUT: readonly Shut[] = [
+export const SHUTS_OUT: readonly (readonly [router: string, mode: string, on: RegExp, who: string, also: string])[] = [
   // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
   ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'],
   // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.

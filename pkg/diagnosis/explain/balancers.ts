@@ -118,7 +118,6 @@ const FAMILIES: readonly Kind[] = [
     leavesOut: '',
     reach:
       'As the policy intends: ServiceLB gives the Service addresses of Nodes with its Pods alone (other Nodes may still answer: k3s#11077, unless the label `svccontroller.k3s.cattle.io/enablelb: "true"` stands on the Nodes that are to, and `svccontroller.k3s.cattle.io/lbpool` alike on them and the Service). Run a Pod in every zone in which traffic is to enter.',
-    passesIn: /^v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s/,
   },
   {
     ...anyNode(

@@ -5,7 +5,7 @@ import { type Taint, taintText } from '../models/lookup.ts';
 import { listIn } from '../project/fields.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, PASSES } from './balancer.ts';
+import type { Kind } from './balancer.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, listed, remedyOf } from './reasons.ts';
 import { idlePods } from './spread.ts';
@@ -80,8 +80,17 @@ const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = 
     'kube-proxy in IPVS mode refuses what comes to its externalIPs, on Nodes with a Pod too (from 1.26 on)',
   ],
   'Update Kubernetes to 1.14.10, 1.15.7, 1.16.4, 1.17 or newer, or run a Pod on each Node': [
-    /^kube-proxy 1\.(?:\d|1[0-3]|14\.\d|15\.[0-6]|16\.[0-3])[.;].*;azure-udp/, // Azure/AKS#1295, kubernetes/kubernetes#84802
+    /^kube-proxy 1\.(?:\d|1[0-3]|14\.\d|15\.[0-6]|16\.[0-3])[.;].*;udp;.*Azure/, // Azure/AKS#1295, kubernetes/kubernetes#84802
     'the load balancer has no health probe for UDP: Nodes without a Pod get their share of what enters, and drop it',
+  ],
+  'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17), where ServiceLB gives it addresses of Nodes with its Pods alone':
+    [
+      /;v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s.*ServiceLB/,
+      'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy',
+    ],
+  'Update Windows Nodes to 1.24 or newer, with `--forward-healthcheck-vip` of kube-proxy': [
+    /;windows;v1\.(?:1\d|2[0-3])\..*Google/, // kubernetes/kubernetes#62046, #105918, #99287
+    'kube-proxy on Windows does not answer the health check of that load balancer: Nodes with a Pod fail it too',
   ],
   'Start kube-proxy with the name of the Node in `--hostname-override` (Rancher: leave hostnames to the cloud provider)':
     [
@@ -105,7 +114,6 @@ const sharedBy = ({ service, index }: Facts): Service | undefined => {
 /** Why it is not taken, and what helps; whether its load balancer asks for health. */
 export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
   const { service, endpoints, index, snapshot } = facts;
-  if (takers.some(({ status }) => by.passesIn?.test(status?.nodeInfo?.kubeletVersion ?? ''))) return PASSES;
   const other = sharedBy(facts);
   if (other) {
     const why = `the Service has no address: MetalLB shares that of Service ${nameOf(other)} (allow-shared-ip) under Local only with Services that have the same selector`;
@@ -115,9 +123,10 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
   const selfOn = (node: Node) => index.routers.of(node).routing.self;
   const isHost = (node: Node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node));
   const host = takers.find(isHost);
-  const self = host && selfOn(host);
+  const hosting = host && index.routers.of(host);
+  const self = hosting?.routing.self;
   // kubernetes/kubernetes#61486
-  if (self && !takers.some((node) => isHost(selfOn(node)?.node ?? node))) {
+  if (host && self && !takers.some((node) => isHost(selfOn(node)?.node ?? node))) {
     const why = `kube-proxy on Node ${nameOf(host)} takes itself for ${self.why} and finds no Pod on its Node: each Node drops what enters, and fails the health check of a load balancer`;
     return { why, remedy: remedyOf('ProxyOfAnotherNode') };
   }
@@ -130,15 +139,19 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     ipvs: itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'ipvs'),
     [type]: true,
     asks,
-    'azure-udp': by.shown?.test('kubernetes.azure.com/') && ports.every(({ protocol }) => protocol === 'UDP'),
+    udp: ports.every(({ protocol }) => protocol === 'UDP'),
     externalIPs: externalIPs !== undefined,
     weave: index.bypasses.containers.some(
       ({ image, env }) => /\/weave-kube:v?(?:1|2\.[0-6])\./.test(image) && env['NO_MASQ_LOCAL'] !== '1',
     ),
-    renamed: host && named && named !== nameOf(host) && index.routers.of(host).evidence.length === 0,
+    renamed: host && named && named !== nameOf(host) && hosting?.evidence.length === 0,
+    windows: hosting?.router === 'kube-proxy-windows',
   };
   const known = Object.entries(signs).flatMap(([sign, is]) => (is ? sign : []));
-  const texts = takers.map(index.routers.of).map((own) => `${own.router} ${own.version};${known.join(';')};`);
+  const texts = takers.map((node) => {
+    const { router, version } = index.routers.of(node);
+    return [`${router} ${version}`, ...known, node.status?.nodeInfo?.kubeletVersion, by.enters].join(';');
+  });
   const [helps, [, why] = []] = Object.entries(FAULTS).find(([, [own]]) => texts.some((text) => own.test(text))) ?? [];
   return helps && why ? { why, remedy: `${helps}${OR}` } : undefined;
 };
