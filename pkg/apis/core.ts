@@ -57,7 +57,6 @@ export interface ObjectReference {
   name?: string;
   uid?: string;
   resourceVersion?: string;
-  fieldPath?: string;
 }
 
 /** core/v1 Event. */

@@ -63,6 +63,11 @@ export const firstFew = (texts: readonly string[], most: number, separator: ', '
 /** RFC 3339 in whole seconds, as the API server stores times. */
 export const timeText = (epochMs: number): string => new Date(epochMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
+const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+/** What a label, and a hint for a zone, may say; the API also accepts the empty one, which names no zone. */
+export const isLabelValue = (value: unknown): value is string => typeof value === 'string' && LABEL_VALUE.test(value);
+
 /** An object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@
 import type { JsonPatchOperation } from '../apis/admission.ts';
 import { annotationOperations } from '../apis/json-patch.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
-import { type Fields, byText, isFields, parseJson } from '../apis/values.ts';
+import { type Fields, byText, isFields, isLabelValue, parseJson } from '../apis/values.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';
 import { sameHints } from '../hints/decide.ts';
 import {
@@ -12,7 +12,6 @@ import {
   hintsNow,
   isNodeName,
   isRebuilt,
-  isZoneHint,
   isZoneName,
   waitingHints,
   whenReady,
@@ -50,7 +49,7 @@ export const baseOf = (hints: AnyHints): Base => {
   const { forZones, forNodes }: Fields = { ...hints };
   const [zones, nodes] = [namesOf(forZones), namesOf(forNodes)];
   const few = zones.length <= MAX_HINTS && nodes.length <= MAX_HINTS;
-  return few && zones.every(isZoneHint) && nodes.every(isNodeName) ? baseFrom(zones, nodes) : NONE;
+  return few && zones.every(isLabelValue) && nodes.every(isNodeName) ? baseFrom(zones, nodes) : NONE;
 };
 
 export const hintsOfBase = (base: Base): EndpointHints | undefined => hintsFor(...namesIn(base));

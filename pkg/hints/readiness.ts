@@ -5,22 +5,16 @@
 // client is in does neither; kube-proxy looks at no hints of endpoints that are not ready (pkg/proxy/topology.go).
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { LABEL_SLICE_MANAGED_BY, NOT_READY, NOWHERE, SLICE_CONTROLLER, isNowhere } from '../apis/names.ts';
-import { defined } from '../apis/values.ts';
+import { defined, isLabelValue } from '../apis/values.ts';
 
-const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
-const MAX_LABEL_VALUE_LENGTH = 63;
 const MAX_NODE_NAME_LENGTH = 253;
 
 /** Most entries that the API accepts in `forZones` and in `forNodes`. */
 export const MAX_HINTS = 8;
 
-/** What a hint for a zone may say: a label value of at most 63 characters (the API also accepts the empty one, which names no zone). */
-export const isZoneHint = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= MAX_LABEL_VALUE_LENGTH && LABEL_VALUE.test(value);
-
 /** A zone in which there may be clients. */
-export const isZoneName = (value: unknown): value is string => isZoneHint(value) && !isNowhere(value);
+export const isZoneName = (value: unknown): value is string => isLabelValue(value) && !isNowhere(value);
 
 /** A DNS subdomain of at most 253 characters. */
 export const isNodeName = (value: unknown): value is string =>
@@ -57,8 +51,8 @@ export const waitingHints = (
   zone: string | undefined,
 ): EndpointHints | undefined => {
   const zones = (forZones ?? []).map(({ name }) => waiting(name));
-  const own = zone === undefined || !isZoneHint(waiting(zone)) ? NOWHERE : waiting(zone);
-  const fitting = zones.every(isZoneHint) ? zones : [own];
+  const own = zone === undefined || !isLabelValue(waiting(zone)) ? NOWHERE : waiting(zone);
+  const fitting = zones.every(isLabelValue) ? zones : [own];
   const nodes = (forNodes ?? []).map(({ name }) => waiting(name));
   return hintsFor(fitting, nodes.every(isNodeName) ? nodes : []);
 };

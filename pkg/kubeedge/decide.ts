@@ -1,7 +1,7 @@
 // Decides the zone label of one Node from the NodeGroups of the cluster: what to write, or why nothing. An annotation on the Node
 // remembers which zone we gave it and which it had before, so that this one can come back.
 import type { Node, NodeGroup } from '../apis/core.ts';
-import { type Fields, byText, defined, nameOf, parseJson } from '../apis/values.ts';
+import { type Fields, byText, defined, isLabelValue, nameOf, parseJson } from '../apis/values.ts';
 import type { KubernetesObject, ObjectMeta } from '../apis/meta.ts';
 import { ANNOTATION_GROUP_ZONE, ANNOTATION_TAKEOVER, COMMANDS, LABEL_BELONGING_TO, LABEL_ZONE } from '../apis/names.ts';
 
@@ -26,11 +26,6 @@ export const isTopologyEnabled = ({ spec }: NodeGroup): boolean => spec?.topolog
 export const mayTakeOver = ({ metadata }: NodeGroup): boolean =>
   metadata?.annotations?.[ANNOTATION_TAKEOVER] === 'true';
 
-const LABEL_VALUE = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-
-/** Names of objects may be longer than values of labels. */
-export const isLabelValue = (name: string): boolean => LABEL_VALUE.test(name);
-
 export interface ZoneRecord {
   /** The zone that was written: the name of the group. */
   readonly zone: string;
@@ -47,10 +42,10 @@ export const parseRecord = (text: string | undefined): ZoneRecord | undefined =>
   const value = text === undefined ? undefined : parseJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { zone, previous, losses, lostAt } = value as Record<string, unknown>;
-  if (typeof zone !== 'string' || !isLabelValue(zone)) return undefined;
+  if (!isLabelValue(zone)) return undefined;
   return {
     zone,
-    ...(typeof previous === 'string' && isLabelValue(previous) ? { previous } : {}),
+    ...(isLabelValue(previous) ? { previous } : {}),
     losses: typeof losses === 'number' && losses >= 0 ? Math.floor(losses) : 0,
     ...(typeof lostAt === 'number' ? { lostAt } : {}),
   };
@@ -230,7 +225,8 @@ const wanted = (one: Case, group: NodeGroup) => {
   const { name, zone, record } = one;
   const target = nameOf(group);
   const takeover = mayTakeOver(group);
-  if (!isLabelValue(target)) {
+  // Names of objects may be longer than values of labels.
+  if (!isLabelValue(nameOf(group))) {
     const message = `Node ${name}: the name of NodeGroup ${target} is not a valid label value, which has at most 63 characters; give the group a shorter name`;
     return refuse([target], 'InvalidZoneName', message);
   }

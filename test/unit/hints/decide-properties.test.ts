@@ -5,7 +5,8 @@ import { describe, it } from 'mocha';
 import type { Endpoint, EndpointHints, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { type HintsInput, decideHints } from '../../../pkg/hints/decide.ts';
-import { isNodeName, isZoneHint } from '../../../pkg/hints/readiness.ts';
+import { isLabelValue } from '../../../pkg/apis/values.ts';
+import { isNodeName } from '../../../pkg/hints/readiness.ts';
 
 import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import { endpoint, slice } from '../../fixtures/core.ts';
@@ -83,7 +84,9 @@ describe('decideHints, whatever the slice', () => {
           ...(forNodes.length > 0 ? { forNodes } : {}),
         });
         const written = (one: EndpointSlice) =>
-          one.endpoints?.map(({ zone, hints: carried }) => (isZoneHint(zone) && carried ? named(carried) : undefined));
+          one.endpoints?.map(({ zone, hints: carried }) =>
+            isLabelValue(zone) && carried ? named(carried) : undefined,
+          );
         const asks = ['same-zone', 'same-node', 'proportional', 'load-aware'].includes(
           object.metadata?.labels?.[LABEL_STRATEGY] ?? '',
         );
@@ -123,7 +126,7 @@ describe('decideHints, whatever the slice', () => {
           expect(forZones.length).to.be.at.most(8);
           expect(new Set(forZones.map(({ name }) => name)).size).to.equal(forZones.length);
           expect(
-            forZones.every(({ name }) => isZoneHint(name)) && forNodes.every(({ name }) => isNodeName(name)),
+            forZones.every(({ name }) => isLabelValue(name)) && forNodes.every(({ name }) => isNodeName(name)),
           ).to.equal(true);
           expect(forZones.length + forNodes.length).to.be.above(0);
         }

@@ -6,7 +6,6 @@ import {
   type ZoneRecord,
   formatRecord,
   groupsOf,
-  isLabelValue,
   isMember,
   isTopologyEnabled,
   managersOf,
@@ -17,7 +16,7 @@ import {
 } from '../../../pkg/kubeedge/decide.ts';
 import { node } from '../../fixtures/core.ts';
 import type { NodeGroup } from '../../../pkg/apis/core.ts';
-import { nameOf } from '../../../pkg/apis/values.ts';
+import { isLabelValue, nameOf } from '../../../pkg/apis/values.ts';
 import { nodeGroup } from '../../fixtures/kubeedge.ts';
 
 const owns = (manager: string, ...labels: string[]): object => ({
