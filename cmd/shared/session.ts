@@ -10,8 +10,8 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Candidate } from '../../pkg/kubernetes/leader-election.ts';
-import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
-import { type Logger, createLogger } from '../../pkg/telemetry/log.ts';
+import { createLogger } from '../../pkg/telemetry/log.ts';
+import type { ClientContext } from '../../pkg/kubernetes/types.ts';
 
 /** The blocks that the configuration of every controller has; without `installation`, the own namespace is all that is known of it. */
 export interface ControllerConfiguration extends Pick<
@@ -21,19 +21,15 @@ export interface ControllerConfiguration extends Pick<
   installation?: InstallationConfiguration;
 }
 
-export interface ControllerSession<C extends ControllerConfiguration = ControllerConfiguration> {
+/** `client`: of the cluster that is written to. */
+export interface ControllerSession<C extends ControllerConfiguration = ControllerConfiguration> extends ClientContext {
   config: C;
-  /** Of the cluster that is written to. */
-  client: Client;
   /** Namespace of the Lease. */
   namespace: string;
   /** Namespace of this process: several installations that share a Lease have one each. */
   ownNamespace: string;
   /** Unique among all processes that ever ran. */
   identity: string;
-  clock: Clock;
-  random: () => number;
-  logger: Logger;
   /** Results for the person or program that started the command. */
   print(text: string): void;
 }

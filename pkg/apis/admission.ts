@@ -2,6 +2,7 @@
 import type { KubernetesObject, ObjectMeta, StringMap } from './meta.ts';
 
 export interface GroupVersionKind {
+  /** Empty for core. */
   group: string;
   version: string;
   kind: string;

@@ -2,7 +2,6 @@
 import type { SchemaObject } from 'ajv';
 import * as Type from '@sinclair/typebox';
 import { type ConfigKind, loadConfiguration } from './config/load.ts';
-import type { ObjectMeta } from './meta.ts';
 import { GROUP } from './names.ts';
 import { parseDuration } from './quantity.ts';
 import {
@@ -21,6 +20,7 @@ import {
   whole,
   written,
 } from './schema.ts';
+import type { KubernetesObject } from './meta.ts';
 
 export const FLOW_POLICY_API_VERSION = `${GROUP}/v1alpha1`;
 
@@ -257,10 +257,7 @@ export type FlowPolicyStatus = Type.Static<typeof status>;
 export type FlowPolicyZoneCost = Type.Static<typeof zoneCost>;
 export type FlowPolicyCondition = Type.Static<typeof condition>;
 
-export interface FlowPolicy {
-  apiVersion: string;
-  kind: string;
-  metadata: ObjectMeta;
+export interface FlowPolicy extends Required<KubernetesObject> {
   spec?: FlowPolicySpec;
   status?: FlowPolicyStatus;
 }

@@ -1,14 +1,11 @@
 // Which REST resource each kind is served as.
+import type { GroupVersionKind } from './admission.ts';
 import type { KubernetesObject } from './meta.ts';
 import { GROUP } from './names.ts';
 import { defined, scopedRefOf } from './values.ts';
 
 /** A REST resource: everything needed to build its URL. */
-export interface Resource {
-  /** API group; empty for core. */
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
+export interface Resource extends Readonly<GroupVersionKind> {
   /** Plural, lower-case name in URLs. */
   readonly plural: string;
   readonly namespaced: boolean;

@@ -1,6 +1,6 @@
 // ZoneEvacuation: new connections leave a zone's endpoints until a time; the schema, and the types that are derived from it.
 import * as Type from '@sinclair/typebox';
-import type { ObjectMeta } from './meta.ts';
+import type { KubernetesObject, ObjectMeta } from './meta.ts';
 import { byKeys, dateTime, fields, generation, labelSelector, oneOf, optional, ruled, whole } from './schema.ts';
 
 const text = (maxLength: number, description: string, more: Type.StringOptions = {}) =>
@@ -112,9 +112,7 @@ export type ZoneEvacuationCondition = Type.Static<typeof condition>;
 export type ServiceLeft = Type.Static<typeof left>;
 
 /** Cluster-scoped. */
-export interface ZoneEvacuation {
-  apiVersion?: string;
-  kind?: string;
+export interface ZoneEvacuation extends KubernetesObject {
   metadata: ObjectMeta;
   spec: ZoneEvacuationSpec;
   status?: ZoneEvacuationStatus;

@@ -1,13 +1,12 @@
 // Follows which of several installations a duty of the whole cluster belongs to, and takes it where it is free.
 import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/log.ts';
 import { aborted, createDeadline, pause } from '../kubernetes/wait.ts';
 import { ifFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from './owner.ts';
 import type { Lease } from '../apis/core.ts';
 import { type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
-import type { Client, Clock } from '../kubernetes/types.ts';
+import type { Client, ClientContext } from '../kubernetes/types.ts';
 
 /** How long others wait after the last renewal that they saw. */
 export const LOCK_DURATION_MS = 30_000;
@@ -32,18 +31,16 @@ export const soleInstallation = (): ClusterLock => ({
  * Two installations may hold it for a moment, when the one was away for longer than its claim: what it stands for must bear
  * that. A server that cannot be reached changes nothing: no installation could act on it anyway.
  */
-export const createClusterLock = (options: {
+interface ClusterLockOptions extends Omit<ClientContext, 'client'> {
   client: Pick<Client, 'get' | 'create' | 'update'>;
   lease: Required<ObjectRef>;
   /** Names the installation, not the process: all its processes hold the claim together. */
   installation: string;
   /** What the Lease goes with. Undefined: this process does not take the claim and only watches it. */
   owner?: InstallationOwner;
-  clock: Clock;
-  /** In [0, 1): spreads the tries. */
-  random: () => number;
-  logger: Logger;
-}) => {
+}
+
+export const createClusterLock = (options: ClusterLockOptions) => {
   const { client, lease, installation, owner, clock, random, logger } = options;
   const callbacks: (() => void)[] = [];
   const first = new AbortController();

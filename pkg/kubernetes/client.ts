@@ -15,10 +15,9 @@ import {
   writeQuery,
 } from './request.ts';
 import { systemClock } from './wait.ts';
-import type { KubeConfigSource } from './credentials.ts';
-import { type Call, type Exchange, createExchange } from './exchange.ts';
-import { type Transport, createTransport } from './transport.ts';
-import type { Client, Clock, DeleteOptions, ListOptions, Refusal, WatchEvent, WatchOptions } from './types.ts';
+import { type ExchangeOptions, type Call, type Exchange, createExchange } from './exchange.ts';
+import { createTransport } from './transport.ts';
+import type { Client, DeleteOptions, ListOptions, Refusal, WatchEvent, WatchOptions } from './types.ts';
 import { readEvents, watchTimeoutSeconds } from './watch.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -93,20 +92,11 @@ const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'p
  * Creates a client for one server and one identity. Close it when done: its connection and timers live until then.
  *
  * Requests refused with 429, and reads refused with 503 and a `Retry-After`, are sent again a few times. Nothing else
- * is: the caller's work queue knows better.
+ * is: the caller's work queue knows better. Defaults: 30 s for a request, HTTP over one pooled connection, Math.random.
  */
-export const createClient = (options: {
-  config: KubeConfigSource;
-  /** `<command>/<version> (<platform>)`; the server derives the default field manager from the part before the slash. */
-  userAgent: string;
-  /** From sending a request to the end of its answer; default 30 s. Watches: to the head of the answer. */
-  requestTimeoutMs?: number;
-  /** Default: HTTP over one pooled connection to the server. */
-  transport?: Transport;
-  clock?: Clock;
-  /** In [0, 1); spreads watch timeouts and retries. Default Math.random. */
-  random?: () => number;
-}): Client => {
+export const createClient = (
+  options: Pick<ExchangeOptions, 'config' | 'userAgent'> & Partial<ExchangeOptions>,
+): Client => {
   const { config, userAgent, requestTimeoutMs = DEFAULT_TIMEOUT_MS, random = Math.random } = options;
   const clock = options.clock ?? systemClock;
   const { server, proxyUrl } = config;

@@ -155,15 +155,19 @@ const bytesOf = (body: Dispatcher.ResponseData['body'], request: RequestIdentity
 const parsed = (bytes: Buffer): unknown =>
   hasItemsWithin(MAX_ANSWER_ITEMS, bytes) ? parseJson(bytes.toString('utf8')) : undefined;
 
-export const createExchange = (options: {
+export interface ExchangeOptions {
   config: KubeConfigSource;
   transport: Transport;
+  /** `<command>/<version> (<platform>)`; the server derives the default field manager from the part before the slash. */
   userAgent: string;
   /** From sending to the last byte of the answer; for a stream, to its head. */
   requestTimeoutMs: number;
   clock: Clock;
+  /** In [0, 1): spreads watch timeouts and retries. */
   random: () => number;
-}) => {
+}
+
+export const createExchange = (options: ExchangeOptions) => {
   const { config, transport, userAgent, requestTimeoutMs, clock, random } = options;
   const credentialsFor = async (call: Call): Promise<Credentials> => {
     try {

@@ -6,7 +6,7 @@ import { invalidAnswer } from './request.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
 import { type Store, type StoreOptions, createStore } from './store.ts';
 import { aborted, pause } from './wait.ts';
-import type { Client, Clock, Selection } from './types.ts';
+import type { Client, ClientContext, Selection } from './types.ts';
 import type { HealthCheck } from '../telemetry/log.ts';
 
 /** The first wait before jitter, and the longest one: the values of client-go's reflector. */
@@ -34,13 +34,11 @@ export const informerDelay = (failures: number, random: () => number, retryAfter
  */
 export type RelistReason = 'Initial' | 'Gone' | 'Silent';
 
-export interface InformerOptions<T extends KubernetesObject> extends StoreOptions<T> {
+export interface InformerOptions<T extends KubernetesObject>
+  extends StoreOptions<T>, Pick<ClientContext, 'clock' | 'random'> {
   client: Pick<Client, 'pages' | 'watch'>;
   resource: Resource;
   selection?: Selection;
-  clock: Clock;
-  /** In [0, 1): jitter of the back-off. */
-  random: () => number;
   /** Objects per page of a list; default 500. */
   pageSize?: number;
   onRelist?: (reason: RelistReason) => void;

@@ -2,20 +2,10 @@
 import type { Logger } from '../telemetry/log.ts';
 import { type Deadline, aborted, createDeadline, pause, within } from './wait.ts';
 import { type Attempt, type LeaseLockOptions, createLeaseLock } from './lease.ts';
-import type { Client, Clock } from './types.ts';
 
-export interface LeaderElectionOptions {
-  client: Pick<Client, 'get' | 'create' | 'update'>;
-  namespace: string;
-  name: string;
-  marks?: LeaseLockOptions['marks'];
-  /** Of this process; must differ from every other candidate's, also from this process' last life. */
-  identity: string;
-  clock: Clock;
+export interface LeaderElectionOptions extends Omit<LeaseLockOptions, 'onHolder'> {
   /** In [0, 1); spreads the tries of candidates. */
   random: () => number;
-  /** How long candidates wait after the last renewal they saw, milliseconds. Written in whole seconds, rounded up. */
-  leaseDurationMs: number;
   /** A leader that could not renew for this long stops, milliseconds. Less than the lease duration. */
   renewDeadlineMs: number;
   /** Between two tries, milliseconds. Candidates add up to 1.2 times as much at random. */

@@ -4,10 +4,9 @@ import type { ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
 import { defined } from '../apis/values.ts';
 import { LEASES } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/log.ts';
 import { ifFound, isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { createInformer } from './informer.ts';
-import type { Client, Clock } from './types.ts';
+import type { Client, ClientContext, Clock } from './types.ts';
 
 /** Milliseconds since the epoch as meta/v1 MicroTime: RFC 3339 with exactly six digits, which Go's parser insists on. */
 export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
@@ -84,8 +83,10 @@ export interface LeaseLockOptions {
   client: Pick<Client, 'get' | 'create' | 'update'>;
   namespace: string;
   name: string;
+  /** Of who takes it; must differ from every other candidate's, also from this process' last life. */
   identity: string;
   clock: Clock;
+  /** How long candidates wait after the last renewal they saw, milliseconds. Written in whole seconds, rounded up. */
   leaseDurationMs: number;
   /** What the Lease is marked with when it is taken. Default: nothing. */
   marks?: ((signal: AbortSignal) => Promise<HolderMarks>) | undefined;
@@ -227,14 +228,7 @@ export const createHolderLiveness = (clock: Pick<Clock, 'now' | 'monotonic'>) =>
   };
 };
 
-export const createLeaseWatch = (options: {
-  client: Client;
-  lease: Required<ObjectRef>;
-  clock: Clock;
-  /** In [0, 1): spreads retries. */
-  random: () => number;
-  logger: Logger;
-}) => {
+export const createLeaseWatch = (options: ClientContext & { lease: Required<ObjectRef> }) => {
   const { client, lease, clock, random, logger } = options;
   const callbacks: (() => void)[] = [];
   const liveness = createHolderLiveness(clock);

@@ -13,7 +13,7 @@ import {
   showStaleness,
 } from '../telemetry/metrics.ts';
 import { openPorts } from '../telemetry/ports.ts';
-import type { HealthCheck, Logger } from '../telemetry/log.ts';
+import type { HealthCheck } from '../telemetry/log.ts';
 import type { Cache } from './cache.ts';
 import { createCaches } from './caches.ts';
 import { createController } from './controller.ts';
@@ -22,7 +22,7 @@ import { createEventRecorder } from './events.ts';
 import { createFencedClient } from './client.ts';
 import { listedCheck } from './informer.ts';
 import { type Candidate, type Fence, workWhileLeading } from './leader-election.ts';
-import type { Client, Clock, EventRecorder, Reconciler, WriteOptions } from './types.ts';
+import type { Client, ClientContext, EventRecorder, Reconciler, WriteOptions } from './types.ts';
 import type { Enqueue, Watch } from './watches.ts';
 import { createWorkQueue } from './work-queue.ts';
 
@@ -55,14 +55,9 @@ const createWriteThroughClient = (client: Client, caches: Iterable<WrittenCache>
 };
 
 /** What a controller that is made for a manager works with. */
-export interface ControllerContext {
-  readonly client: Client;
+export interface ControllerContext extends ClientContext {
   readonly events: EventRecorder;
   readonly metrics: Metrics;
-  readonly clock: Clock;
-  /** In [0, 1): spreads work and retries. */
-  readonly random: () => number;
-  readonly logger: Logger;
 }
 
 /** What reconciles one kind of key, and when. */

@@ -1,6 +1,7 @@
 // The contracts of the Kubernetes layer: what controllers, webhooks and commands may rely on.
 import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 /** Wall clock and timers, injected so that tests own time. */
 export interface Clock {
@@ -14,6 +15,15 @@ export interface Clock {
 
 export interface TimerHandle {
   cancel(): void;
+}
+
+/** What works with a cluster is made with. */
+export interface ClientContext {
+  readonly client: Client;
+  readonly clock: Clock;
+  /** In [0, 1): spreads work and retries. */
+  readonly random: () => number;
+  readonly logger: Logger;
 }
 
 /** Where a request selects objects; empty means all. */

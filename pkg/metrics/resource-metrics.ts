@@ -63,7 +63,7 @@ export const createListScope = () => {
 interface PodUsage {
   readonly pod: string;
   readonly cores: number;
-  /** End of the window, seconds since 1970. */
+  /** End of the window, seconds since 1970, as its timestamp says; distinguishes samples. */
   readonly stamp: number;
   /** Seconds, above 0. */
   readonly window: number;
@@ -122,11 +122,7 @@ export const readPodMetrics = (item: unknown): PodUsage | { readonly problem: st
   return { pod, cores, stamp, window };
 };
 
-export interface KnownUsage {
-  readonly cores: number;
-  readonly window: number;
-  /** What its timestamp says; distinguishes samples. */
-  readonly stamp: number;
+export interface KnownUsage extends Omit<PodUsage, 'pod'> {
   /** Its timestamp, or when it was first seen where that is earlier: seconds. */
   readonly sampledAt: number;
 }

@@ -2,8 +2,8 @@
 import { ANNOTATION_APPLIED } from '../apis/names.ts';
 import { putAt } from '../apis/values.ts';
 import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, canonicalRecord, pathOf, settingsOf, valueOf } from './slots.ts';
-import type { SettingsLike, Slot } from './slots.ts';
-import type { ServiceLike } from './types.ts';
+import type { Slot } from './slots.ts';
+import type { ServiceLike, SettingsLike } from './types.ts';
 
 /** What is kept on a Service. Its strategy label follows its annotation and is decided there. */
 const KEPT = SLOTS.filter((slot) => slot !== STRATEGY_SLOT);

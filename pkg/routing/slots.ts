@@ -7,7 +7,7 @@ import {
   LABEL_CONSIDER,
   LABEL_STRATEGY,
 } from '../apis/names.ts';
-import type { AppliedRecord, RoutingSettings, ServiceLike } from './types.ts';
+import type { AppliedRecord, RoutingSettings, ServiceLike, SettingsLike } from './types.ts';
 
 export type Slot =
   { readonly section: 'labels' | 'annotations'; readonly key: string } | { readonly section: 'trafficDistribution' };
@@ -24,13 +24,6 @@ export const SLOTS: readonly Slot[] = [
   MODE_SLOT,
   { section: 'trafficDistribution' },
 ];
-
-/** The part that Services, wanted settings and applied records have in common. */
-export interface SettingsLike {
-  readonly labels?: Readonly<StringMap>;
-  readonly annotations?: Readonly<StringMap>;
-  readonly trafficDistribution?: string;
-}
 
 /** The two spellings with which kube-controller-manager computes hints from CPU; they beat the field and our hints. */
 export const isAuto = (value: string): boolean => value === 'auto' || value === 'Auto';
@@ -137,9 +130,7 @@ export interface SlotState {
   readonly removed: string | undefined;
 }
 
-export interface SlotDecision {
-  readonly slot: Slot;
-  readonly current: string | undefined;
+export interface SlotDecision extends Pick<SlotState, 'slot' | 'current'> {
   readonly next: string | undefined;
   /** The value to record in `applied`; undefined where this project did not set it. */
   readonly claim: string | undefined;

@@ -3,9 +3,9 @@ import { ANNOTATION_APPLIED, GROUP, OBSERVE_PREFIX, STRATEGIES, isPlannedStrateg
 import type { PlannedStrategy, Strategy } from '../apis/names.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { HINTS_SLOT, MODE_SLOT, SLOTS, STRATEGY_SLOT, fieldOf, isAuto, parseApplied, valueOf } from './slots.ts';
-import type { SettingsLike, Slot } from './slots.ts';
+import type { Slot } from './slots.ts';
 import { planSlots } from './plan.ts';
-import type { ForeignValue, ServiceLike, SettingsPlan } from './types.ts';
+import type { ForeignValue, ServiceLike, SettingsLike, SettingsPlan } from './types.ts';
 
 const asStrategy = (value: string | undefined): Strategy | undefined =>
   STRATEGIES.find((strategy) => strategy === value);

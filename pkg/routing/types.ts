@@ -37,21 +37,24 @@ export interface EtcdFieldSupport {
   readonly annotations: boolean;
 }
 
+/** The part that Services, wanted settings and applied records have in common. */
+export interface SettingsLike {
+  readonly labels?: Readonly<StringMap>;
+  readonly annotations?: Readonly<StringMap>;
+  readonly trafficDistribution?: string;
+}
+
 /**
  * The concrete settings that make a Service route by zone: labels, annotations and field to be present.
  * Everything else that this project sets is reset.
  */
-export interface RoutingSettings {
+export interface RoutingSettings extends SettingsLike {
   readonly labels: Readonly<StringMap>;
   readonly annotations: Readonly<StringMap>;
-  readonly trafficDistribution?: string;
 }
 
 /** What the `applied` annotation records: exactly what we set, by key, with the value we set. */
-export interface AppliedRecord {
-  readonly labels?: Readonly<StringMap>;
-  readonly annotations?: Readonly<StringMap>;
-  readonly trafficDistribution?: string;
+export interface AppliedRecord extends SettingsLike {
   /** `auto` annotations of another writer that stood in the way and were removed: put back with the rest. */
   readonly removedAnnotations?: Readonly<StringMap>;
 }

@@ -3,20 +3,13 @@ import type { KubernetesObject } from '../apis/meta.ts';
 import { ZONE_EVACUATIONS } from '../apis/resources.ts';
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { type SliceSubject, isRunning, joiningOf, takesWholeZone } from '../evacuation/accept.ts';
-import { createCache } from '../kubernetes/cache.ts';
-import type { Client, Clock } from '../kubernetes/types.ts';
+import { type CacheOptions, createCache } from '../kubernetes/cache.ts';
 import { pause } from '../kubernetes/wait.ts';
-import type { Logger } from '../telemetry/log.ts';
 
 /** Expiry comes without an event. */
 const LOOK_MS = 5_000;
 
-export const createEvacuationWatch = (options: {
-  client: Pick<Client, 'list' | 'pages' | 'watch'>;
-  clock: Clock;
-  random: () => number;
-  logger: Logger;
-}) => {
+export const createEvacuationWatch = (options: Pick<CacheOptions<never>, 'client' | 'clock' | 'random' | 'logger'>) => {
   const { clock, logger } = options;
   const cache = createCache<ZoneEvacuation & KubernetesObject>({ ...options, resource: ZONE_EVACUATIONS });
   const callbacks: (() => void)[] = [];

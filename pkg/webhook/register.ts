@@ -8,7 +8,7 @@ import type { InstallationOwner } from '../installation/owner.ts';
 import { except, ifFound, isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { createInformer } from '../kubernetes/informer.ts';
 import { aborted, createBell, pause } from '../kubernetes/wait.ts';
-import type { Client, Clock } from '../kubernetes/types.ts';
+import type { Client, ClientContext } from '../kubernetes/types.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { atLeast } from '../routing/version.ts';
 import { MAY_FAIL, hintsEntries } from './endpoint-slice-hints.ts';
@@ -222,10 +222,8 @@ export const unregister = async (
 const MIN_INTERVAL_MS = 5_000;
 const MAX_BACKOFF_MS = 60_000;
 
-export const createRegistrationKeeper = (options: {
-  client: Client;
+interface RegistrationKeeperOptions extends ClientContext {
   keepFailurePolicy: boolean;
-  logger: Logger;
   name: string;
   /** Built anew for each write, since the CA bundle changes. */
   wanted: () => MutatingWebhookConfiguration;
@@ -234,9 +232,9 @@ export const createRegistrationKeeper = (options: {
   /** What the configuration goes with; default: nothing. Asked before each write, since it may have been made anew. */
   owner?: InstallationOwner;
   onWantedChange: (callback: () => void) => void;
-  clock: Clock;
-  random: () => number;
-}) => {
+}
+
+export const createRegistrationKeeper = (options: RegistrationKeeperOptions) => {
   const { client, name, wanted, onWantedChange, clock, random, logger, keepFailurePolicy } = options;
   const raised = createBell();
   let due = true;

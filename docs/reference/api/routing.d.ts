@@ -1,9 +1,6 @@
 // Written by `make generate`; do not edit.
 
-export interface AppliedRecord {
-    readonly labels?: Readonly<StringMap>;
-    readonly annotations?: Readonly<StringMap>;
-    readonly trafficDistribution?: string;
+export interface AppliedRecord extends SettingsLike {
     readonly removedAnnotations?: Readonly<StringMap>;
 }
 export interface ClientServiceSettings {
@@ -71,10 +68,9 @@ export interface PlanOptions {
     readonly want: RoutingSettings | undefined;
     readonly mixedKubelets?: boolean;
 }
-export interface RoutingSettings {
+export interface RoutingSettings extends SettingsLike {
     readonly labels: Readonly<StringMap>;
     readonly annotations: Readonly<StringMap>;
-    readonly trafficDistribution?: string;
 }
 export interface ServiceLike {
     metadata?: {
@@ -95,6 +91,11 @@ export interface SettingsChange {
     readonly field: string;
     readonly before: string | undefined;
     readonly after: string | undefined;
+}
+export interface SettingsLike {
+    readonly labels?: Readonly<StringMap>;
+    readonly annotations?: Readonly<StringMap>;
+    readonly trafficDistribution?: string;
 }
 export type SettingsPlan = {
     readonly kind: 'unchanged';

@@ -175,12 +175,9 @@ export interface StoredHints extends SyncResult {
     readonly slices: readonly EndpointSlice[];
     readonly shares: ZoneShares;
 }
-export interface StoredHintsInput {
-    readonly service: Service;
+export interface StoredHintsInput extends Pick<SyncInput, 'service' | 'version' | 'gates'> {
     readonly slices: readonly EndpointSlice[];
     readonly nodes: readonly Node[];
-    readonly version: KubernetesVersion;
-    readonly gates?: FeatureGates;
     readonly shares?: ZoneShares;
 }
 export interface SyncInput {

@@ -3,9 +3,9 @@ import type { Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import { defined } from '../../apis/values.ts';
 import type { FindingsInput, PlanLimit } from '../../flow/assemble/conditions.ts';
-import { type ClientZones, type FlowSlice, viewsOfEndpoints } from '../../flow/assemble/slice.ts';
+import { viewsOfEndpoints } from '../../flow/assemble/slice.ts';
 import type { PlanJob } from '../../flow/assemble/job.ts';
-import type { PodCpu } from '../../flow/assemble/turn.ts';
+import type { PodCpu, TurnInput } from '../../flow/assemble/turn.ts';
 import type { HintsInForce } from '../../flow/demand/arrivals.ts';
 import type { LoopState } from '../../flow/loop/types.ts';
 import type { Bounds } from '../../flow/types.ts';
@@ -15,12 +15,9 @@ import type { KnownLoad } from './loads.ts';
 import type { Planned } from './planning.ts';
 
 /** What is cached of one Service and of what it depends on. */
-export interface Snapshot {
+export interface Snapshot extends Pick<TurnInput, 'slices' | 'zones' | 'podCpu'> {
   readonly service: Service;
-  readonly slices: readonly FlowSlice[];
   readonly policy: FlowPolicy | undefined;
-  readonly zones: ClientZones;
-  podCpu(pod: string): PodCpu | undefined;
 }
 
 export interface Outcome extends Pick<

@@ -2,16 +2,13 @@
 import { UNSEEN_GROWTH } from '../loop/decide.ts';
 import type { FlowSettings } from '../loop/from-spec.ts';
 import { MAX_ZONES } from '../problem.ts';
+import type { Condition } from '../../apis/meta.ts';
 import type { PlannedStrategy } from '../../apis/names.ts';
 import type { TurnFigures } from './job.ts';
 import type { Turn } from './turn.ts';
 
 /** One condition, without the times that its history gives it. */
-export interface Finding {
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-}
+export type Finding = Readonly<Required<Pick<Condition, 'status' | 'reason' | 'message'>>>;
 
 export interface Findings {
   readonly Observed: Finding;
@@ -23,10 +20,7 @@ export interface Findings {
 export type PlanLimit = 'PlanCutShort' | 'PlanTimedOut';
 
 /** Why there is no plan, or nothing is known of load; `reason` is a CamelCase word. */
-export interface Problem {
-  readonly reason: string;
-  readonly message: string;
-}
+export type Problem = Omit<Finding, 'status'>;
 
 export interface FindingsInput {
   readonly strategy: PlannedStrategy;

@@ -10,10 +10,7 @@ import { type Counted, beforeLoss, separateSilence } from './silence.ts';
 import type { Counting, LoopPolicy, LoopState, MeasuredDemand, Observation, ObservedEndpoint } from './types.ts';
 
 /** What the samples of one observation add. */
-export interface Observed {
-  readonly estimate: Estimate | null;
-  readonly sampled: Readonly<Record<string, number>>;
-  readonly freshAt: number;
+export interface Observed extends Pick<LoopState, 'estimate' | 'sampled' | 'freshAt' | 'counting'> {
   /** When the newest of the samples counted ended; null where none counted. */
   readonly countedAt: number | null;
   /** Endpoints that serve the same clients are all saturated. */
@@ -25,8 +22,6 @@ export interface Observed {
   /** Demand has fallen by more than noise explains. */
   readonly fall: boolean;
   readonly rank: number;
-  /** With a source that counts. */
-  readonly counting?: Counting;
   /** Zones whose endpoints serve nothing, and since when, seconds. */
   readonly silent?: Demand | undefined;
 }

@@ -1,11 +1,10 @@
 // The data of the loop's one function: its observation, its state and its answer.
 import type { Arrivals, CoresPerUnit, HintsInForce, sharingOf } from '../demand/arrivals.ts';
 import type { Estimate } from '../demand/estimate.ts';
-import type { Demand, PlannedEndpoint, ZoneCost } from '../types.ts';
+import type { Demand, FlowEndpoint, Plan, PlanInput, PlannedEndpoint } from '../types.ts';
 
 /** How a Service's loop behaves; `DEFAULT_LOOP_POLICY` is what a FlowPolicy leaves out. */
-export interface LoopPolicy {
-  readonly targetUtilization: number;
+export interface LoopPolicy extends Pick<PlanInput, 'targetUtilization' | 'cost' | 'effort'> {
   /** Load from which on a new plan is made, as a fraction of capacity; above the target. */
   readonly upperUtilization: number;
   /** How long load has to stay above it where noise could explain that, seconds. */
@@ -30,17 +29,10 @@ export interface LoopPolicy {
   readonly worthwhileSaving: number;
   /** Proxies follow new hints within this time, seconds: samples from before are not counted. */
   readonly settleSeconds: number;
-  readonly cost?: ZoneCost | undefined;
-  /** Looks that each plan may take; default as for any plan. */
-  readonly effort?: number | undefined;
 }
 
-export interface ObservedEndpoint {
-  readonly name: string;
-  readonly zone: string;
+export interface ObservedEndpoint extends Omit<FlowEndpoint, 'forZones'> {
   readonly ready: boolean;
-  /** Cores. */
-  readonly capacity: number;
   /** Cores, averaged over the window; null without sample. */
   readonly load: number | null;
   /** End of the sample's window, seconds; null without sample. */
@@ -163,19 +155,14 @@ export type LoopReason =
   | 'MetricsLost'
   | 'MetricsBack';
 
-export interface LoopDecision {
+export interface LoopDecision extends Pick<Plan, 'spread' | 'inZoneShare' | 'cutShort'> {
   readonly time: number;
   readonly changed: boolean;
-  readonly spread: boolean;
   /** The whole plan in force from `time` on, in name order, empty when spread. */
   readonly endpoints: readonly PlannedEndpoint[];
   /** Estimated demand by zone, cores; empty while nothing is known. */
   readonly demand: Demand;
-  /** Predicted fraction of the demand that stays in its zone. */
-  readonly inZoneShare: number;
   readonly reason: LoopReason;
-  /** The search for a plan ended where its effort did: a better one might be found with more. */
-  readonly cutShort: boolean;
   /** How many zones' demand the last samples could separate; 0 where none were new. */
   readonly rank: number;
 }

@@ -109,13 +109,10 @@ export const syncHints = (input: SyncInput): SyncResult => {
   return { mode, reason, message, plan: changed, events, hinted: false };
 };
 
-export interface StoredHintsInput {
-  readonly service: Service;
+export interface StoredHintsInput extends Pick<SyncInput, 'service' | 'version' | 'gates'> {
   /** Stored slices of this Service, of any family; their hints are the stored state. */
   readonly slices: readonly EndpointSlice[];
   readonly nodes: readonly Node[];
-  readonly version: KubernetesVersion;
-  readonly gates?: FeatureGates;
   /** Shares of these Nodes, where many Services are asked about; default: worked out from `nodes`. */
   readonly shares?: ZoneShares;
 }
