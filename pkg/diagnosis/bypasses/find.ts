@@ -10,7 +10,7 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
-import { BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { PROVIDERS, targetsOf } from './settings.ts';
 import { OF_SUBSET, byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint, splitText } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
@@ -263,7 +263,7 @@ const byMeshes = (service: Service, around: readonly Found[], index: BypassIndex
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
-export const bypassesOf = (service: Service, index: BypassIndex, count = Infinity, isZoned = true, isThin = false) => {
+export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY) => {
   const { namespace, name } = serviceRefOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
@@ -276,7 +276,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
   const around = byEntries(service, key, index);
   const found: Found[] = [
     ...around,
-    ...byMarks(service, index.steering, index.images, count),
+    ...byMarks(service, index.steering, index.images, endpoints.count),
     ...(isDns ? [...byDaemonSet('node-local-dns', cache, index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
@@ -301,7 +301,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, count = Infinit
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
     const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
     const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
-    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), count, isZoned, isThin });
+    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), ...endpoints });
     const row = { ...plain, ...set, ...own };
     const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : '';
     /** It sees connections, and no requests. */

@@ -108,12 +108,13 @@ export const CLUSTER_LOCAL =
 /** hashicorp/consul#7401 */
 const OTHER_EDITION = 'Enterprise, or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to';
 
+/** How many endpoints there are; whether one has a zone or a hint, and whether a zone has less than its share. */
+export const ANY = { count: Infinity, isZoned: true, isThin: false, hinted: false };
+
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
-interface Seen extends Partial<Record<'image' | 'from', string>>, Record<'isZoned' | 'isThin', boolean> {
+interface Seen extends Partial<Record<'image' | 'from', string>>, Readonly<typeof ANY> {
   readonly rules: readonly EntryObject[];
   readonly mesh: Readonly<Record<'off' | 'root' | 'distribute', string>>;
-  /** How many endpoints there are; whether one has a zone, and whether a zone has less than its share. */
-  readonly count: number;
   readonly entry?: EntryObject;
   readonly clients?: readonly PodSummary[];
   readonly services: readonly Service[];
@@ -164,14 +165,13 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const { setting = '', decides = BY_ITSELF, byRule, edition, since: { hints, field, names = field } = {} } = row;
   const { image = '', isZoned } = seen;
   const version = versionOf(image);
-  const annotations = Object.entries(service.metadata?.annotations ?? {});
-  const isRead = annotations.some(([key, value]) => row.reads?.test(`${key}=${value}`));
+  const { annotations = {}, labels = {} } = service.metadata ?? {};
+  const isRead = Object.entries(annotations).some(([key, value]) => row.reads?.test(`${key}=${value}`));
   const wished = service.spec?.trafficDistribution ?? (isRead ? 'its annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
   const since = asked === 'PreferClose' ? field : names;
   const { rule, locality: stated = '' } = ruleOf(row, service, seen);
-  const { app, role } = service.metadata?.labels ?? {};
-  const isApiServer = `${app}/${role}` === 'kubernetes/apiserver';
+  const isApiServer = [labels['app'], labels['role']].join() === 'kubernetes,apiserver';
   const locality = vainOf(seen, stated, rule);
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
@@ -179,7 +179,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     return { decides: `${decides} (${image === '' ? 'no image shows which runs' : `seen: ${image}`})`, setting: OTHER_EDITION };
   const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
   // linkerd/linkerd2#10925
-  const isLate = hints !== undefined && version?.minor === 13 && !isSince(version, [2, 13, 4]);
+  const isGone = hints !== undefined && !seen.hinted && /\w/.test(wishTextOf(service));
+  const isLate = isGone && version?.minor === 13 && !isSince(version, [2, 13, 4]);
   if (isOlder || isLate) {
     const [why, update] = isLate ? FORGETS : (['', 'an update: before it takes all endpoints'] as const);
     return { decides: `${decides}${why}; seen: ${image}`, setting: update, byHints: false };

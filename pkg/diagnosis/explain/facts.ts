@@ -265,10 +265,11 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
   const isZoned = endpoints.length === 0 || endpoints.some(({ zone }) => zone !== '');
   const counts = [...countBy(endpoints, ({ zone }) => zone).values()];
   const isThin = counts.some((own) => own * clientZones.length < endpoints.length);
+  const hinted = endpoints.some(({ forZones }) => forZones.length > 0);
   const sockets = index.bypasses.sockets.find(([plane]) => index.answers.every(({ title }) => title === plane));
   // Istio's sidecar finds HTTP by its host all the same (cilium/cilium#28304).
   const { blind = [], bypasses = [] } = Object.groupBy(
-    bypassesOf(service, index.bypasses, count, isZoned, isThin),
+    bypassesOf(service, index.bypasses, { count, isZoned, isThin, hinted }),
     ({ client }) => (sockets !== undefined && client === 'linkerd' ? 'blind' : 'bypasses'),
   );
   const isSame = ideal.every((slice, at) => slice === slices[at]);

@@ -474,7 +474,7 @@ describe('clients that bypass the proxies', () => {
   });
 
   const says: readonly (readonly [name: string, objects: Objects, line: RegExp])[] = [
-    ['Linkerd 2.13.2', [linkerd('stable-2.13.2')], /before 2\.13\.4 it keeps to the zone .* → an update; until then/],
+    ['Linkerd 2.13.2, with no hints to be gone', [linkerd('stable-2.13.2')], /^its destination [^;]* → $/],
     ['Linkerd 2.13.4', [linkerd('stable-2.13.4')], /^its destination controller filters [^;]* → $/],
     [
       'Ingresses that share an upstream',
