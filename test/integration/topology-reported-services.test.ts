@@ -1,26 +1,30 @@
 // What people reported about Services, Nodes and Pods of their clusters, and what explain has to answer: verdict, first cause, first line, and
 // the remedy that their threads came to.
-import { expect } from 'chai';
-import { describe, it } from 'mocha';
-import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import { BPF } from '../fixtures/data-planes.ts';
-import { type Reported, beside, cilium, daemonSet, ingress, kubeProxy, sliceOf } from '../fixtures/reported-cluster.ts';
-import { nodeWith, ownedBy, podOf, podsWith, proxyConfig, reportedCluster } from '../fixtures/reported-cluster.ts';
-import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import {
+  CLOSE,
+  HINTS,
+  MODE,
+  type ReportedRow,
+  ZONES,
+  beside,
+  cilium,
+  daemonSet,
+  explainsReported,
+  ingress,
+  kubeProxy,
+  nodeWith,
+  ownedBy,
+  podOf,
+  podsWith,
+  proxyConfig,
+  sliceOf,
+} from '../fixtures/reported-cluster.ts';
 
-const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
-const MODE = { 'service.kubernetes.io/topology-mode': 'Auto' };
 const OLD_ZONE = 'failure-domain.beta.kubernetes.io/zone';
-const CLOSE = { trafficDistribution: 'PreferClose' };
 const LOCAL = { internalTrafficPolicy: 'Local' };
 const COREDNS = { labels: { 'eks.amazonaws.com/component': 'coredns', 'k8s-app': 'kube-dns' } };
 const HELM = { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'web-1.0.0' } };
-const ZONES = {
-  maxSkew: 1,
-  topologyKey: 'topology.kubernetes.io/zone',
-  whenUnsatisfiable: 'DoNotSchedule',
-  labelSelector: { matchLabels: { app: 'web' } },
-};
 const OF_GRPC = { version: '1.33.2', spec: { ports: [{ name: 'grpc', port: 50_051 }] }, endpoints: ['a', 'b', 'c'] };
 const SCALED = { minReplicas: 2, maxReplicas: 6, scaleTargetRef: { kind: 'Deployment', name: 'web' } };
 const HPA = beside('autoscaling/v2', 'HorizontalPodAutoscaler', SCALED);
@@ -272,56 +276,7 @@ const membersOf = (...roles: readonly string[]) =>
   roles.map((role, index) => podOf(`pg-${index}`, { nodeName: `node-${index}` }, { cluster: 'pg', role }));
 const times = (zone: string, count: number): string[] => Array.from({ length: count }, () => zone);
 
-interface Objects extends Reported {
-  /** Metadata of the Service beside namespace and name. */
-  readonly service?: object;
-  /** Metadata of its Deployment. */
-  readonly workload?: object;
-  /** What differs in the Pod template of its Deployment; null: there is none. */
-  readonly pods?: object | null;
-  readonly podLabels?: object;
-  /** Of its Deployment. */
-  readonly status?: object;
-  /** Labels of every Node. */
-  readonly nodeLabels?: object;
-}
-
-interface Item {
-  kind: string;
-  metadata: { name?: string; labels?: object };
-  spec?: { template?: { metadata?: { labels?: object }; spec: object } };
-}
-
-const clusterOf = (objects: Objects): string => {
-  const { service = {}, workload = {}, pods = {}, podLabels = {}, nodeLabels = {}, status, ...reported } = objects;
-  const list = JSON.parse(reportedCluster(reported)) as { items: Item[] };
-  for (const item of list.items) {
-    const { kind, metadata, spec } = item;
-    if (kind === 'Node') metadata.labels = { ...metadata.labels, ...nodeLabels };
-    if (kind === 'Service') Object.assign(metadata, service);
-    if (kind === 'Service') Object.assign(item, { status: { loadBalancer: { ingress: [{ ip: '10.88.1.2' }] } } });
-    if (kind === 'Deployment') Object.assign(metadata, workload);
-    if (kind === 'Deployment') Object.assign(item, { status });
-    if (kind === 'Deployment') Object.assign(spec?.template?.spec ?? {}, pods);
-    if (kind === 'Deployment') Object.assign(spec?.template?.metadata?.labels ?? {}, podLabels);
-  }
-  if (pods === null) list.items = list.items.filter(({ kind }) => kind !== 'Deployment');
-  return JSON.stringify(list);
-};
-
-type Row = readonly [
-  thread: string,
-  reported: Objects,
-  verdict: Explanation['verdict'],
-  first: string,
-  line: RegExp,
-  /** Somewhere below: the remedy. */
-  remedy: RegExp,
-  /** What would not help, and is nowhere. */
-  never?: RegExp,
-];
-
-const ROWS: readonly Row[] = [
+const ROWS: readonly ReportedRow[] = [
   // The CPU heuristic.
   [
     'https://github.com/kubernetes/kubernetes/issues/122437',
@@ -2922,19 +2877,4 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-describe('kubectl topology explain, on Services as they were reported', () => {
-  for (const [thread, reported, verdict, first, line, remedy, never] of ROWS) {
-    it(`${verdict}, ${first}: ${thread.replace('https://github.com/', '')}`, async () => {
-      const world = { stdin: clusterOf(reported) };
-      const args = ['explain', 'shop/web', '-f', '-'];
-      const report = await topologyJson<Explanation>(args, world);
-      const summary = report.causes.map(({ reason }) => reason).join(', ');
-      expect([report.verdict, report.causes[0]?.reason ?? ''], summary).to.deep.equal([verdict, first]);
-      const { out } = await runTopology(args, world);
-      expect(out.split('\n')[1]).to.match(line);
-      const text = out.replaceAll(/\s+/g, ' ');
-      expect(text).to.match(remedy);
-      if (never !== undefined) expect(text).to.not.match(never);
-    });
-  }
-});
+explainsReported('kubectl topology explain, on Services as they were reported', ROWS);

@@ -2,13 +2,17 @@
 // first line, and the remedy that their threads came to.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import {
+  CLOSE,
+  HINTS,
+  MODE,
   type Reported,
+  type ReportedRow,
   beside,
   calicoEbpf,
   cilium,
   daemonSet,
+  explainsReported,
   ingress,
   ingressClass,
   kubeProxy,
@@ -20,24 +24,11 @@ import {
   sidecar,
   sliceOf,
 } from '../fixtures/reported-cluster.ts';
-import { runTopology, topologyJson } from '../fixtures/topology-command.ts';
+import { runTopology } from '../fixtures/topology-command.ts';
 
-const HINTS = { 'service.kubernetes.io/topology-aware-hints': 'auto' };
-const MODE = { 'service.kubernetes.io/topology-mode': 'Auto' };
-const CLOSE = { trafficDistribution: 'PreferClose' };
 const THREE_EACH = ['a:a', 'a:a', 'a:a', 'b:b', 'b:b', 'b:b', 'c:c', 'c:c', 'c:c'];
 const AWS = 'service.beta.kubernetes.io/aws-load-balancer';
 const AZURE = 'service.beta.kubernetes.io/azure-load-balancer';
-
-type Row = readonly [
-  thread: string,
-  reported: Reported,
-  verdict: Explanation['verdict'],
-  first: string | undefined,
-  line: RegExp,
-  /** Somewhere below: the remedy. */
-  remedy: RegExp,
-];
 
 const NATIVE_TRAEFIK = { image: 'traefik:v3.3.6', args: ['--providers.kubernetesingress.nativeLBByDefault=true'] };
 const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
@@ -115,7 +106,7 @@ const OF_ENVOY = {
   ports: [{ port: 9999 }],
 };
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly ReportedRow[] = [
   // Data planes and their versions.
   [
     'https://github.com/cilium/cilium/issues/37930',
@@ -438,7 +429,9 @@ const ROWS: readonly Row[] = [
       extra: [
         sidecar('consul-dataplane', 'hashicorp/consul-dataplane:1.3.1'),
         beside('consul.hashicorp.com/v1alpha1', 'ServiceResolver', { prioritizeByLocality: { mode: 'failover' } }),
-        beside('apps/v1', 'StatefulSet', { template: { spec: { containers: [{ image: 'hashicorp/consul:1.17.1-ent' }] } } }),
+        beside('apps/v1', 'StatefulSet', {
+          template: { spec: { containers: [{ image: 'hashicorp/consul:1.17.1-ent' }] } },
+        }),
       ],
     },
     'NotWanted',
@@ -751,6 +744,7 @@ const ROWS: readonly Row[] = [
     {
       annotations: SHARED,
       spec: LOCAL,
+      pending: true,
       extra: [beside('v1', 'Service', LOCAL, { name: 'front', annotations: SHARED })],
     },
     'Effective',
@@ -960,6 +954,7 @@ const ROWS: readonly Row[] = [
     'https://github.com/cilium/cilium/issues/44803',
     {
       spec: LOCAL,
+      pending: true,
       nodes: ['a', 'b', 'c', 'a'],
       plane: cilium('1.19.5', { 'enable-service-topology': 'true' }),
       extra: [beside('cilium.io/v2', 'CiliumBGPClusterConfig', {}, { namespace: undefined })],
@@ -1118,6 +1113,7 @@ const ROWS: readonly Row[] = [
     {
       annotations: { 'service.antrea.io/external-ip-pool': 'pool' },
       spec: LOCAL,
+      pending: true,
       endpoints: ['a:a', 'b:b'],
       extra: [proxyConfig('mode: ipvs\nipvs:\n  strictARP: false\n')],
     },
@@ -2071,17 +2067,4 @@ describe('kubectl topology explain, on who was reported to go around a cluster I
   }
 });
 
-describe('kubectl topology explain, on clusters as they were reported', () => {
-  for (const [thread, reported, verdict, first, line, remedy] of ROWS) {
-    it(`${verdict}${first === undefined ? '' : `, ${first}`}: ${thread.replace('https://github.com/', '')}`, async () => {
-      const world = { stdin: reportedCluster(reported) };
-      const args = ['explain', 'shop/web', '-f', '-'];
-      const report = await topologyJson<Explanation>(args, world);
-      const summary = report.causes.map(({ reason }) => reason).join(', ');
-      expect([report.verdict, report.causes[0]?.reason], summary).to.deep.equal([verdict, first]);
-      const { out } = await runTopology(args, world);
-      expect(out.split('\n')[1]).to.match(line);
-      expect(out.replaceAll(/\s+/g, ' ')).to.match(new RegExp(remedy.source.replaceAll(String.raw`\s+`, ' ')));
-    });
-  }
-});
+explainsReported('kubectl topology explain, on clusters as they were reported', ROWS);
