@@ -1746,7 +1746,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'StickyClients',
     /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
-    /Port http of Service .*MAX_CONNECTION_AGE/,
+    /Port http of Service .*`disable_keep_alives: true`.*`round_robin`/,
   ],
   [
     'https://github.com/kube-logging/logging-operator/issues/661',
@@ -2793,6 +2793,18 @@ const ROWS: readonly ReportedRow[] = [
     /no setting of this Service/,
     /a second Service: kubectl expose service web .*trafficDistribution PreferSameZone/,
     /has a cluster IP for the same Pods/,
+  ],
+  [
+    'https://github.com/bitnami/charts/issues/13952',
+    {
+      spec: { clusterIP: 'None', ports: [6379, 26_379].map((port) => ({ name: `p${port}`, port })) },
+      extra: [{ ...OTHER, metadata: { namespace: 'shop', name: 'all' } }],
+    },
+    'NotWanted',
+    'Headless',
+    /no setting of this Service/,
+    /asking Sentinel \(port 26379\) for the primary.*# no second Service with a cluster IP/,
+    /any Pod may answer/,
   ],
   [
     'https://github.com/cilium/cilium/issues/9708',

@@ -1815,7 +1815,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/spotahome/redis-operator/issues/368',
     { spec: { ...CLOSE, ports: [{ name: 'http', port: 26_379 }] } },
-    MEMBERS,
+    around('members'),
     /Sentinel names the primary/,
   ],
   [

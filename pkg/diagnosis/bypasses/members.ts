@@ -204,7 +204,7 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   // The program shows, by an image or a name, and so does the port.
   const isAtPort = sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true);
   const isMember = (each: Runner) => (each.replicas ?? 0) > 1 && imagesOf(each).some((image) => sign?.test(image));
-  const isSeveral = always === 'several' && own.some(isMember);
+  const isSeveral = always === 'several' ? own.some(isMember) : always === 'alone' && service.spec?.ports?.length === 1;
   const isSure = always === 'surely' || isAtPort || isSeveral;
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };

@@ -61,8 +61,8 @@ export const GOES_ON: readonly unknown[] = [
 /** Of one Pod that has no others. */
 export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_HELLO];
 
-/** Without a headless Service too: all, all at such a port, or surely so, if of several Pods with that image. */
-type Always = true | 'surely' | 'several' | RegExp | undefined;
+/** Without a headless Service too: all, all at such a port, or surely so, if of several Pods with that image, or without another port. */
+type Always = true | 'surely' | 'several' | 'alone' | RegExp | undefined;
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members. */
 export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
@@ -71,8 +71,8 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   // zalando/postgres-operator#1119
   [/acid\/pgbouncer/, '`enableReplicaConnectionPooler: true` of its postgresql, for reads', true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
-  // spotahome/redis-operator#368
-  [/^:26379$/, 'reads from replicas of its zone, where the client can', true, BY_SENTINEL],
+  // spotahome/redis-operator#368, #106; bitnami/charts#13952
+  [/^:26379$/, 'asking Sentinel (port 26379) for the primary, and reads from replicas near', 'alone', BY_SENTINEL],
   [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
   [/kafka|cp-server|automq/, OF_KAFKA, /^:909\d$/, BY_PARTITION],
   // apache/pulsar#3119

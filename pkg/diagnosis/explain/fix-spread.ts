@@ -153,10 +153,10 @@ export const exposeBeside: Fix = (facts) => {
   const beside = itemsOf(facts.snapshot.services)
     .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }) && !isWider(each))
     .map(nameOf);
-  if (beside.length > 0)
-    return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
   if (facts.bypasses.some(({ known }) => known === 'members'))
     return ['# no second Service with a cluster IP: clients ask for a certain member, and no other has its data'];
+  if (beside.length > 0)
+    return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
   const { distribution } = settingsFor(facts);
   const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
   return [

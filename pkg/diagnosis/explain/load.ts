@@ -167,6 +167,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // bitnami/charts#3624
   [OF_SIDECARS]: /prometheus-thanos|thanos-(?:sidecar|discovery)/,
   [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
+  // open-telemetry/opentelemetry-collector#8260, #9211; opentelemetry-go#5838
+  'Have `otlphttp` exporters open a connection for each request: `disable_keep_alives: true` (Collectors after September 2023; their receivers limit no age of connections over HTTP), take gRPC with `round_robin` and the name of a headless Service after `dns:///`, or put a proxy in between that balances requests (a mesh, a Gateway).':
+    /(?:^|-)otlp-?http(?:-|$)|^4318$/,
   // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
   [OF_AGE]: /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
   // gardener/gardener#11551, #8810
