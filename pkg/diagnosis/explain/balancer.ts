@@ -41,7 +41,7 @@ export interface Kind {
 }
 
 export const STAYS =
-  'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
+  'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters, and Pods see the address that it came with: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
 
 /** By its health checks under the policy Local. */
 export const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kind> = {}): Kind => ({

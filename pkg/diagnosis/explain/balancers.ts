@@ -60,7 +60,7 @@ const OF_CILIUM = ['CiliumLoadBalancerIPPool', 'a CiliumL2AnnouncementPolicy or 
 export const NODE_PORT: Kind = {
   enters: 'through the Node whose port the client picks',
   remedy:
-    'Zones count where clients, or a load balancer outside, pick a Node of their own zone. With `externalTrafficPolicy: Local` it stays on that Node: for those that leave out Nodes without a Pod.',
+    'Zones count where clients, or a load balancer outside, pick a Node of their own zone. With `externalTrafficPolicy: Local` it stays on that Node, and Pods see addresses of clients: for those that leave out Nodes without a Pod, or with a Pod on each (a DaemonSet).',
   blind: ANYWHERE,
 };
 

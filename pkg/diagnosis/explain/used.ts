@@ -86,7 +86,10 @@ export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: reado
       now?.rule.optIn && ` Or, with that switched on alone, ask by what it reads: ${behaviourOf(now.rule, '').needs}.`;
     const none = isOff ? `${SWITCHED}${by ?? ''}` : ', which follow hints.';
     // By hints clients of a zone reach no endpoint whose port they ask for there, before 1.20 (cilium/cilium#45214).
-    const instead = new Set(traffics.map(({ count }) => count)).size > 1 ? '' : ` Or ask by what this release reads: ${behaviour.needs}.`;
+    const instead =
+      new Set(traffics.map(({ count }) => count)).size > 1
+        ? ''
+        : ` Or ask by what this release reads: ${behaviour.needs}.`;
     const other = `: they read what this Service asks by.${instead}`;
     const how = behaviour.hints === 'none' ? none : other;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
