@@ -2358,6 +2358,18 @@ const ROWS: readonly ReportedRow[] = [
     /Deployment front, by variables, arguments or configuration\) are in a 1, b 1, c 0; endpoints: a 1, b 1, c 1\..*--weights a=1,b=1,c=0/,
   ],
   [
+    'https://linkerd.io/2-edge/features/topology-aware-routing/',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'c:c'],
+      extra: frontOf('web').map((own) => (own.kind === 'Pod' ? { ...own, spec: { ...own.spec, ...MESHED.spec } } : own)),
+    },
+    'Effective',
+    'UnevenLoad',
+    /^✓ .*\(UnevenLoad\); linkerd \(Pod front\/front-0\) goes around it, by the same hints/,
+    /Deployment front, .*\) are in a 2, b 0, c 0; /,
+  ],
+  [
     'https://github.com/kedacore/charts/pull/684',
     { spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'], extra: INTERCEPTED },
     'Effective',

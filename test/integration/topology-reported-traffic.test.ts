@@ -1679,6 +1679,17 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /does so for all(?!, or start it with)/,
   ],
   [
+    'https://github.com/nginx/nginx-gateway-fabric/issues/5616#release',
+    {
+      extra: [
+        ...route('gateway.nginx.org/nginx-gateway-controller'),
+        running('gateway', { image: 'ghcr.io/nginx/nginx-gateway-fabric:2.5.1' }),
+      ],
+    },
+    around('nginx-gateway'),
+    /→ an update: `useClusterIP: true` .*\(from 2\.7\)/,
+  ],
+  [
     'https://github.com/istio/istio/issues/30832',
     {
       extra: [

@@ -23,7 +23,8 @@ const MUCH_BY_CPU = 2 - 1e-9;
 /** Workloads that name the Service in their variables or arguments, and their Pods in zones of endpoints and of their own; undefined where no endpoint idles or gets much more than an even share, or others send to it as well. */
 export const callersOf = (facts: Facts) => {
   const { index, endpoints, routes, bypasses, service } = facts;
-  if (bypasses.length > 0 || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
+  const isPast = bypasses.some(({ all, byHints, keeps }) => !all || !(byHints || keeps));
+  if (isPast || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
   const { callers, pods } = callingOf(service, index.bypasses);
   const counts = countBy(pods, ({ pod: { nodeName } }) => index.zoneOf.get(nodeName) ?? '');
   if (pods.length === 0 || counts.has('') || routes.every(({ mode }) => mode === '')) return undefined;
