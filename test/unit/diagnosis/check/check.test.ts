@@ -49,13 +49,15 @@ const VALIDATING = {
 
 const FIELD = { trafficDistribution: 'PreferSameZone' };
 const SPREAD = workload(3, spread(constraint()));
+/** A Service whose Pods a constraint spreads over zones. */
+const spreadOut = (...own: Parameters<typeof service>) => [service(...own), SPREAD];
 const at = (minor: number): CheckOptions => ({ version: { major: 1, minor } });
 const cilium = (minor: number): CheckOptions => ({ ciliumVersion: { major: 1, minor, patch: 1 } });
 
 type Row = readonly [name: string, objects: readonly object[], finds: string, options?: CheckOptions];
 
 const ROWS: readonly Row[] = [
-  ['several replicas and no wish', [service(), SPREAD], 'warning NotRequested'],
+  ['several replicas and no wish', spreadOut(), 'warning NotRequested'],
   [
     'several replicas behind a Service of metrics only',
     [
@@ -74,66 +76,53 @@ const ROWS: readonly Row[] = [
   ['several replicas that clients find otherwise', [service(), workload(3, ACTIVATOR)], ''],
   [
     'several replicas behind a load balancer that keeps to its Node',
-    [service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' }), SPREAD],
+    spreadOut({ type: 'LoadBalancer', externalTrafficPolicy: 'Local' }),
     'note NotRequested',
   ],
   ['keys that were removed', [service({ topologyKeys: ['kubernetes.io/hostname'] })], 'warning NotRequested'],
   ['one replica and no wish', [service(), workload(1)], ''],
   ['one replica, and an autoscaler', [service(), workload(1), hpa(5)], 'warning NotRequested'],
   ['no workload behind it', [service()], ''],
-  ['a headless Service without wish', [service({ clusterIP: 'None' }), SPREAD], ''],
+  ['a headless Service without wish', spreadOut({ clusterIP: 'None' }), ''],
   // kubernetes/kubernetes#121371
   [
     'connections that stay on the Node, where not each has a Pod',
-    [service({ internalTrafficPolicy: 'Local' }), SPREAD],
+    spreadOut({ internalTrafficPolicy: 'Local' }),
     'warning NoLocalEndpoints',
   ],
-  ['the field and Pods that are spread', [service(FIELD), SPREAD], ''],
+  ['the field and Pods that are spread', spreadOut(FIELD), ''],
   [
     'a strategy of ours by label',
-    [service({}, {}, { 'topology.extensions.gardener.cloud/strategy': 'load-aware' }), SPREAD],
+    spreadOut({}, {}, { 'topology.extensions.gardener.cloud/strategy': 'load-aware' }),
     '',
   ],
-  [
-    'a strategy of ours by annotation',
-    [service({}, { [MODE]: 'topology.extensions.gardener.cloud/load-aware' }), SPREAD],
-    '',
-  ],
-  ['an annotation that is off', [service({}, { [MODE]: 'Disabled' }), SPREAD], ''],
-  ['a value that 1.33 does not know', [service(FIELD), SPREAD], 'error TrafficDistributionNotRecognized', at(33)],
+  ['a strategy of ours by annotation', spreadOut({}, { [MODE]: 'topology.extensions.gardener.cloud/load-aware' }), ''],
+  ['an annotation that is off', spreadOut({}, { [MODE]: 'Disabled' }), ''],
+  ['a value that 1.33 does not know', spreadOut(FIELD), 'error TrafficDistributionNotRecognized', at(33)],
   [
     'a value with a slip of the pen',
-    [service({ trafficDistribution: 'PreferZone' }), SPREAD],
+    spreadOut({ trafficDistribution: 'PreferZone' }),
     'error TrafficDistributionNotRecognized',
   ],
-  ['Cilium 1.18 and the newer name', [service(FIELD), SPREAD], 'warning CiliumNotOptedIn', cilium(18)],
-  ['Cilium 1.20 and the newer name', [service(FIELD), SPREAD], '', cilium(20)],
-  ['Cilium 1.18 and the older name', [service({ trafficDistribution: 'PreferClose' }), SPREAD], '', cilium(18)],
-  ['field and annotation', [service(FIELD, { [MODE]: 'Auto' }), SPREAD], 'warning AnnotationWins'],
-  ['an annotation that nothing reads', [service({}, { [MODE]: 'true' }), SPREAD], 'error AnnotationNotRecognized'],
-  [
-    'an annotation that 1.26 does not know',
-    [service({}, { [MODE]: 'Auto' }), SPREAD],
-    'error AnnotationKeyNotRead',
-    at(26),
-  ],
-  ['the deprecated annotation', [service({}, { [OLDER]: 'auto' }), SPREAD], 'note AnnotationDeprecated'],
-  [
-    'two annotations that differ',
-    [service({}, { [MODE]: 'Auto', [OLDER]: 'disabled' }), SPREAD],
-    'error AnnotationsDiffer',
-  ],
-  ['a headless Service with the field', [service({ ...FIELD, clusterIP: 'None' }), SPREAD], 'warning Headless'],
+  ['Cilium 1.18 and the newer name', spreadOut(FIELD), 'warning CiliumNotOptedIn', cilium(18)],
+  ['Cilium 1.20 and the newer name', spreadOut(FIELD), '', cilium(20)],
+  ['Cilium 1.18 and the older name', spreadOut({ trafficDistribution: 'PreferClose' }), '', cilium(18)],
+  ['field and annotation', spreadOut(FIELD, { [MODE]: 'Auto' }), 'warning AnnotationWins'],
+  ['an annotation that nothing reads', spreadOut({}, { [MODE]: 'true' }), 'error AnnotationNotRecognized'],
+  ['an annotation that 1.26 does not know', spreadOut({}, { [MODE]: 'Auto' }), 'error AnnotationKeyNotRead', at(26)],
+  ['the deprecated annotation', spreadOut({}, { [OLDER]: 'auto' }), 'note AnnotationDeprecated'],
+  ['two annotations that differ', spreadOut({}, { [MODE]: 'Auto', [OLDER]: 'disabled' }), 'error AnnotationsDiffer'],
+  ['a headless Service with the field', spreadOut({ ...FIELD, clusterIP: 'None' }), 'warning Headless'],
   ['an ExternalName with the field', [service({ ...FIELD, type: 'ExternalName' })], 'error ExternalName'],
   ['a Service without selector', [service({ ...FIELD, selector: {} })], 'warning NoSelector'],
   [
     'connections that stay on the Node, with the field',
-    [service({ ...FIELD, internalTrafficPolicy: 'Local' }), SPREAD],
+    spreadOut({ ...FIELD, internalTrafficPolicy: 'Local' }),
     'warning InternalPolicyLocal, warning NoLocalEndpoints',
   ],
   [
     'endpoints that are published as ready and may not be, with the field',
-    [service({ ...FIELD, publishNotReadyAddresses: true }), SPREAD],
+    spreadOut({ ...FIELD, publishNotReadyAddresses: true }),
     'warning PublishedNotReady',
   ],
   ['the field, and one replica', [service(FIELD), workload(1)], 'note SingleEndpoint'],

@@ -39,37 +39,31 @@ const STAYS = ', where it stays (externalTrafficPolicy Local)';
 const PUBLISHED = { 'external-dns.alpha.kubernetes.io/hostname': 'web.example.com' };
 const CROSS_ZONE = 'service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled';
 const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor';
-const LOCAL_LB = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+const LOCAL_LB = { ...LB, externalTrafficPolicy: 'Local' };
+const LOCAL_PORT = { type: 'NodePort', externalTrafficPolicy: 'Local' };
+const ofClass = (loadBalancerClass: string, spec: object = LB) => ({ ...spec, loadBalancerClass });
 
 describe('where traffic from outside enters', () => {
   const rows: readonly (readonly [name: string, world: World, enters: string | RegExp])[] = [
     ['nowhere', { spec: { type: 'ClusterIP' } }, ''],
     ['by externalIPs', { spec: { type: 'ClusterIP', externalIPs: ['192.0.2.1'] } }, PICKED],
     ['by node ports', { spec: { type: 'NodePort' } }, 'through the Node whose port the client picks'],
-    [
-      'by node ports of some Nodes',
-      { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' } },
-      `through the Node whose port the client picks${STAYS}`,
-    ],
+    ['by node ports of some Nodes', { spec: LOCAL_PORT }, `through the Node whose port the client picks${STAYS}`],
     [
       'by Nodes in a record of external-dns',
-      { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' }, annotations: PUBLISHED },
+      { spec: LOCAL_PORT, annotations: PUBLISHED },
       'through Nodes that external-dns publishes, among Nodes with one of its Pods (externalTrafficPolicy Local)',
     ],
     [
       'by a load balancer of EKS Auto Mode, which does not read that',
-      { spec: { ...LB, loadBalancerClass: 'eks.amazonaws.com/nlb' }, annotations: { [CROSS_ZONE]: 'true' } },
+      { spec: ofClass('eks.amazonaws.com/nlb'), annotations: { [CROSS_ZONE]: 'true' } },
       /cross-zone load balancing is off/,
     ],
     ['by what is not known', { spec: LB }, PICKED],
-    [
-      'by a load balancer of EKS Auto Mode',
-      { spec: { ...LB, loadBalancerClass: 'eks.amazonaws.com/nlb' } },
-      /zone of its address/,
-    ],
+    ['by a load balancer of EKS Auto Mode', { spec: ofClass('eks.amazonaws.com/nlb') }, /zone of its address/],
     [
       'by addresses of Nodes',
-      { spec: { ...LOCAL_LB, loadBalancerClass: 'io.cilium/node' } },
+      { spec: ofClass('io.cilium/node', LOCAL_LB) },
       'through the Node whose address the client picks (Node IPAM of Cilium), among Nodes with one of its Pods (externalTrafficPolicy Local)',
     ],
     [
@@ -92,14 +86,10 @@ describe('where traffic from outside enters', () => {
       { spec: LB, labels: EKS },
       /^through Nodes in the zone of its address \(cross-zone load balancing is off, as by default\)$/,
     ],
-    [
-      'by a class of AWS',
-      { spec: { ...LB, loadBalancerClass: 'service.k8s.aws/nlb' } },
-      /^through Nodes in the zone of its address/,
-    ],
+    ['by a class of AWS', { spec: ofClass('service.k8s.aws/nlb') }, /^through Nodes in the zone of its address/],
     [
       'by a class that is not that of its cloud',
-      { spec: { ...LB, loadBalancerClass: 'ngrok' }, labels: EKS },
+      { spec: ofClass('ngrok'), labels: EKS },
       'through the Node that its load balancer (class ngrok) picks',
     ],
     [
@@ -109,17 +99,17 @@ describe('where traffic from outside enters', () => {
     ],
     [
       'by a class of Cilium in layer 2',
-      { spec: { ...LB, loadBalancerClass: 'io.cilium/l2-announcer' }, labels: EKS },
+      { spec: ofClass('io.cilium/l2-announcer'), labels: EKS },
       'through the one Node that announces its address (Cilium L2 announcements)',
     ],
     [
       'by a class of Cilium over BGP',
-      { spec: { ...LB, loadBalancerClass: 'io.cilium/bgp-control-plane' } },
+      { spec: ofClass('io.cilium/bgp-control-plane') },
       'through Nodes that routers pick (BGP of Cilium)',
     ],
     [
       'by MetalLB, with policy Local',
-      { spec: { ...LB, externalTrafficPolicy: 'Local' }, beside: 'metallb-system' },
+      { spec: LOCAL_LB, beside: 'metallb-system' },
       /^through the one Node that announces its address \(MetalLB.*, among Nodes with one of its Pods/,
     ],
     ['by what is not known, with policy Local', { spec: LOCAL_LB }, `${PICKED}${STAYS}`],
