@@ -62,7 +62,7 @@ export const oneNode = (who: string, by = 'may announce') => ({
 
 export const overBgp = (who: string, by = 'a nodeSelector of what announces it') => ({
   enters: `through Nodes that routers pick (${who})`,
-  remedy: `Zones count where the routers prefer Nodes of their own zone. With \`externalTrafficPolicy: Local\` Nodes with its Pods alone announce it, and it stays there; ${by} leaves out Nodes, distant ones too.`,
+  remedy: `Zones count where the routers prefer Nodes of their own zone; several Nodes share it where these have multipath. With \`externalTrafficPolicy: Local\` Nodes with its Pods alone announce it, and it stays there; ${by} leaves out Nodes, distant ones too.`,
   announced: 'all' as const,
   reach: 'Run a Pod in every zone whose routers are to reach it, and have them prefer Nodes of their own zone.',
 });
