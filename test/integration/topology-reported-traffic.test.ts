@@ -34,6 +34,7 @@ const NATIVE_TRAEFIK = { image: 'traefik:v3.3.6', args: ['--providers.kubernetes
 const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
 const SKIPPER = podsWith({ name: 'skipper', image: 'skipper', args: [ROUTES] });
 const UNASKED = { trafficDistribution: undefined };
+const OF_WEB = { app: 'web' };
 const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const SHARED = { 'metallb.universe.tf/allow-shared-ip': 'share' };
@@ -224,16 +225,12 @@ const ROWS: readonly ReportedRow[] = [
       version: '1.27.9',
       spec: { ...LOCAL, ...UNASKED },
       endpoints: ['a', 'b'],
-      annotations: {
-        [`${AWS}-type`]: 'nlb',
-        [`${AWS}-internal`]: '0.0.0.0/0',
-        [`${AWS}-cross-zone-load-balancing-enabled`]: 'true',
-      },
+      annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-internal`]: '0.0.0.0/0' },
     },
     'NotWanted',
     'ZoneFailsHealthCheck',
     /^✗ traffic from outside enters /,
-    /Run a Pod in every zone of the load balancer\. Where .*kubernetes#82595.*times out/,
+    /Run a Pod in every zone of the load balancer, .*times out/,
   ],
   [
     'https://github.com/cilium/cilium/issues/47960',
@@ -1917,11 +1914,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/grafana/loki/pull/19558',
-    {
-      extra: [
-        beside('v1', 'Service', { clusterIP: 'None', selector: { app: 'web' } }, { name: 'loki-write-headless' }),
-      ],
-    },
+    { extra: [beside('v1', 'Service', { clusterIP: 'None', selector: OF_WEB }, { name: 'loki-write-headless' })] },
     /^! .*; from its Pods requests go on to others/,
     /write to the ingesters of the ring/,
   ],

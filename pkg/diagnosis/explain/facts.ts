@@ -182,9 +182,8 @@ const trafficsOf = (
 /** What writes no `serving` is shown by Pods, where conditions of Pods are there. */
 const withServing = (slices: readonly EndpointSlice[], service: Service, index: SnapshotIndex) => {
   const pods = service.spec?.publishNotReadyAddresses === true ? index.bypasses.podsOf(service) : [];
-  const unready = new Set<unknown>(
-    pods.some(({ ready }) => ready) ? pods.flatMap((pod) => (pod.ready ? [] : pod.name)) : [],
-  );
+  const names = pods.filter(({ ready }) => !ready).map(({ name }) => name);
+  const unready = new Set<unknown>(names.length < pods.length ? names : []);
   const endpointOf = (endpoint: Endpoint): Endpoint =>
     endpoint.conditions?.serving === undefined && unready.has(endpoint.targetRef?.name)
       ? { ...endpoint, conditions: { ...endpoint.conditions, serving: false } }

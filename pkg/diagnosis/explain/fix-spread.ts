@@ -9,9 +9,10 @@ import { type Fix, ask, elsewhere, settingsFor } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
-import { RESTART, type SpreadConstraintPatch, type Step, asAdvice, autoscalersOf, patchSpec } from './remedy.ts';
+import { RESTART, type SpreadConstraintPatch, type Step, asAdvice, autoscalersOf } from './remedy.ts';
+import { fieldsOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, workloadTitle, zoneConstraint } from './scheduler.ts';
-import { chosenBy, hasFew, isStore, runsOnFargate } from './spread.ts';
+import { chosenBy, hasFew, isStore, placing, runsOnFargate } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
@@ -113,9 +114,15 @@ const askAndSpread: Fix = (facts) =>
 /** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];
 
-/** A constraint that counts none of its Pods is to count them, wherever a roll-out leaves these. */
-const countOwn: Fix = (facts) =>
-  facts.workloads.some((own) => zoneConstraint(own)?.selectsOwn === false) ? spreadOut(facts)?.map(asAdvice) : [];
+/** Where a constraint counts none of its Pods, or is all that is missing and old Pods would count in the roll-out; of what has an owner the fields. */
+const constrain: Fix = (facts) => {
+  const empty = facts.clientZones.filter((zone) => !facts.endpoints.some((own) => own.zone === zone));
+  const rolls = !atLeast(facts.version, MATCH_LABEL_KEYS_SINCE) && facts.index.downZones.length === 0;
+  const lacks = (own: Workload) =>
+    zoneConstraint(own)?.selectsOwn === false || (rolls && revisesPods(own) && !placing(facts, own, empty).remedy);
+  const says = facts.workloads.some(({ marks }) => marks) ? fieldsOf : asAdvice;
+  return facts.workloads.every(lacks) ? spreadOut(facts)?.map(says) : [];
+};
 
 export const showPods: Fix = ({ service }) => {
   const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
@@ -129,7 +136,7 @@ export const MORE_PODS: readonly Fix[] = [
       ? showPods(facts)
       : [],
   ...SPREADING,
-  countOwn,
+  constrain,
   showPods,
 ];
 

@@ -88,7 +88,7 @@ export const asAdvice = (step: Step): string => (isChange(step) ? commandOf(step
 
 /** Of what an owner writes back the fields: no command would last. */
 export const fieldsOf = (step: Step): string =>
-  isChange(step) ? `# on the object it is ${JSON.stringify(step.patch)}` : step;
+  isChange(step) ? `# on the object it is ${JSON.stringify(step.patch).replace('"$patch":"replace",', '')}` : step;
 
 const templateOf = (spec: Fields | undefined) =>
   (spec as { template?: { spec?: { topologySpreadConstraints?: readonly SpreadConstraintPatch[] } } } | undefined)

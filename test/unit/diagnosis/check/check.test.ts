@@ -60,15 +60,7 @@ const ROWS: readonly Row[] = [
   ['several replicas and no wish', spreadOut(), 'warning NotRequested'],
   [
     'several replicas behind a Service of metrics only',
-    [
-      service({
-        ports: [
-          { name: 'http-metrics', port: 9090 },
-          { name: 'http-profiling', port: 8008 },
-        ],
-      }),
-      SPREAD,
-    ],
+    [service({ ports: ['http-metrics', 'http-profiling'].map((name) => ({ name, port: 9090 })) }), SPREAD],
     'note NotRequested',
   ],
   ['several replicas that API servers call', [service(), SPREAD, VALIDATING], 'note NotRequested'],

@@ -249,7 +249,7 @@ describe('a change is tried before it is offered', () => {
     [
       'advice where old Pods would count in a roll-out',
       'PodsNotSpread',
-      /^kubectl get pods -n default -l /,
+      /^# kubectl patch deployment server -n default -p '\{"spec":\{"template":/,
       '1.26',
       service({
         metadata: {
