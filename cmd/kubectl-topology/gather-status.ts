@@ -41,9 +41,6 @@ const sliceFor = (namespace: string): EndpointSlice => ({
   endpoints: [{ addresses: ['192.0.2.1'], zone: ZONE, conditions: { ready: true } }],
 });
 
-const isHinted = ({ endpoints }: EndpointSlice): boolean =>
-  endpoints?.[0]?.hints?.forZones?.some(({ name }) => name === ZONE) ?? false;
-
 const failureOf = (error: unknown): Pick<ProbeResult, 'outcome' | 'message'> => {
   if (error instanceof ConnectionError) return { outcome: 'Unknown', message: error.message };
   if (!(error instanceof ApiError)) throw error;
@@ -62,7 +59,8 @@ const probeAdmission = async (namespace: string, { client, now, signal }: Gather
   try {
     const stored = await client.create(ENDPOINT_SLICES, sliceFor(namespace), { dryRun: true }, signal);
     const milliseconds = now() - before;
-    return { namespace, outcome: isHinted(stored) ? 'Hinted' : 'NotHinted', milliseconds, message: '' };
+    const isHinted = stored.endpoints?.[0]?.hints?.forZones?.some(({ name }) => name === ZONE);
+    return { namespace, outcome: isHinted ? 'Hinted' : 'NotHinted', milliseconds, message: '' };
   } catch (error) {
     return { namespace, ...failureOf(error) };
   }

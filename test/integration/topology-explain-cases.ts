@@ -117,6 +117,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
   ],
 };
 
+/** Each file of test/fixtures/clusters with the cause that explain has to name first, and what it must show for it. */
 export const CASES = Object.entries(BY_VERDICT).flatMap(([verdict, rows]) =>
   rows.map(([file, first, evidence = /(?:)/]) => [file, verdict, first, evidence] as const),
 );

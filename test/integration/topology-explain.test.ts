@@ -59,9 +59,8 @@ type Document = Record<string, unknown> & {
   endpoints?: Endpoint[];
 };
 
-/** Each file of test/fixtures/clusters with the cause that explain has to name first, and what it must show for it. */ const explain =
-  (file: string, ...flags: string[]): Promise<Explanation> =>
-    topologyJson<Explanation>(['explain', 'shop/web', '-f', clusterFile(file), ...clusterFlags(file), ...flags]);
+const explain = (file: string, ...flags: string[]): Promise<Explanation> =>
+  topologyJson<Explanation>(['explain', 'shop/web', '-f', clusterFile(file), ...clusterFlags(file), ...flags]);
 
 describe('kubectl topology explain, on files', () => {
   it('has a case for every file', () => {

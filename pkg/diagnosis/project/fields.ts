@@ -110,13 +110,10 @@ export const record =
 
 // Evidence is read without errors: what is not as the API has it is as if it were not there. Paths are dotted.
 
-const valueIn = (object: unknown, path: string): unknown =>
-  path.split('.').reduce<unknown>((inner, key) => (isFields(inner) ? inner[key] : undefined), object);
-
 const readerIn =
   <T, N>(is: (value: unknown) => value is T, none: N) =>
   (object: unknown, path: string): T | N => {
-    const value = valueIn(object, path);
+    const value = path.split('.').reduce((inner, key) => (isFields(inner) ? inner[key] : undefined), object);
     return is(value) ? value : none;
   };
 const itemsIn = readerIn<readonly unknown[], readonly unknown[]>(Array.isArray, []);
