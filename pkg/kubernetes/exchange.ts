@@ -7,7 +7,7 @@ import { SILENT_CONNECTION, type Transport, type TransportRequest } from './tran
 import { type Credentials, type KubeConfigSource, authenticated } from './credentials.ts';
 import { ApiError, ConnectionError, apiErrorOf, isServiceUnavailable, isTooManyRequests } from './errors.ts';
 import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
-import type { Clock, Refusal } from './types.ts';
+import type { Clock } from './types.ts';
 
 /** Waits of usually one second: longer than a burst, shorter than a renew deadline of leader election. */
 const MAX_RETRIES = 4;
@@ -80,14 +80,10 @@ export const createGrowingBuffer = (limit: number) => {
   };
 };
 
-export interface Call {
-  method: TransportRequest['method'];
-  path: string;
+export interface Call extends Omit<TransportRequest, 'headers' | 'body' | 'signal'> {
   contentType?: string;
   body?: unknown;
-  headers?: Readonly<Record<string, string>>;
-  newConnection?: boolean;
-  refusal?: Refusal | undefined;
+  headers?: TransportRequest['headers'];
 }
 
 /**
