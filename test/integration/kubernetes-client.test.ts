@@ -7,10 +7,38 @@ import { NODES } from '../../pkg/apis/resources.ts';
 import { ConnectionError } from '../../pkg/kubernetes/errors.ts';
 import { eventually, rejection } from '../fixtures/eventually.ts';
 import { createFakeClock } from '../fixtures/fake-clock.ts';
-import { addedEvent, follow, useWireClient } from '../fixtures/wire-client.ts';
+import { type WireClient, addedEvent, follow, useWireClient } from '../fixtures/wire-client.ts';
 import { createTestPki } from '../fixtures/pki.ts';
 import { type Answer, type H2Server, startH2Server } from '../fixtures/h2-server.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
+
+/** A watch that has had its first event; `finish` ends it with what is the last of it. */
+const begun = async (wire: WireClient, last = '') => {
+  let finish: () => void = () => undefined;
+  wire.answerWatch = (response) => {
+    response.write(addedEvent('a'));
+    finish = () => response.end(last);
+  };
+  const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
+  await eventually(() => watch.names.length === 1 || 'no event');
+  return { watch, finish };
+};
+
+const withFakeClock = async (wire: WireClient) => {
+  const clock = createFakeClock();
+  await wire.client.close();
+  wire.make({ clock });
+  return clock;
+};
+
+/** A watch that the server has accepted. */
+const opened = async (wire: WireClient, timeoutSeconds: number) => {
+  let isOpen = false;
+  const onOpen = (): void => void (isOpen = true);
+  const watch = follow(wire.client.watch(NODES, { timeoutSeconds, onOpen }, wire.stop.signal));
+  await eventually(() => isOpen || 'not open');
+  return watch;
+};
 
 describe('client over HTTP/2', () => {
   const wire = useWireClient();
@@ -26,13 +54,7 @@ describe('client over HTTP/2', () => {
   });
 
   it('moves on when the server asks to go away: running watches end in order, requests use a new connection', async () => {
-    let finish: () => void = () => undefined;
-    wire.answerWatch = (response) => {
-      response.write(addedEvent('a'));
-      finish = () => response.end(addedEvent('b'));
-    };
-    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await eventually(() => watch.names.length === 1 || 'no event');
+    const { watch, finish } = await begun(wire, addedEvent('b'));
     // The first request crosses the GOAWAY frame on the wire.
     wire.server.goAway();
     for (let count = 0; count < 5; count += 1) expect(await wire.client.raw('/version')).to.deep.equal({ ok: true });
@@ -67,18 +89,10 @@ describe('client over HTTP/2', () => {
   }
 
   it('asks again over a new connection, one for all who want it at that time, and leaves watches where they are', async () => {
-    const clock = createFakeClock();
-    await wire.client.close();
-    wire.make({ clock });
+    const clock = await withFakeClock(wire);
     wire.answerRequest = (response) =>
       void response.end(JSON.stringify({ kind: 'NodeList', metadata: { resourceVersion: '1' }, items: [] }));
-    let finish: () => void = () => undefined;
-    wire.answerWatch = (response) => {
-      response.write(addedEvent('a'));
-      finish = () => response.end();
-    };
-    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await eventually(() => watch.names.length === 1 || 'no event');
+    const { watch, finish } = await begun(wire);
     await clock.advance(5_000);
     await Promise.all([1, 2, 3].map(() => wire.client.list(NODES, { newConnection: true })));
     expect(wire.server.accepted, 'connections').to.equal(2);
@@ -97,9 +111,7 @@ describe('a watch over HTTP/2', () => {
   const wire = useWireClient();
 
   it('that is cut throws Cut', async () => {
-    wire.answerWatch = (response) => response.write(addedEvent('a'));
-    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await eventually(() => watch.names.length === 1 || 'no event');
+    const { watch } = await begun(wire);
     wire.server.reset();
     await watch.done;
     expect(watch.error).to.be.instanceOf(ConnectionError).and.include({ reason: 'Cut' });
@@ -107,14 +119,8 @@ describe('a watch over HTTP/2', () => {
   });
 
   it('that the server forgets to end throws Timeout 15 s later', async () => {
-    const clock = createFakeClock();
-    await wire.client.close();
-    wire.make({ clock });
-    let opened = false;
-    const watch = follow(
-      wire.client.watch(NODES, { timeoutSeconds: 5, onOpen: () => void (opened = true) }, wire.stop.signal),
-    );
-    await eventually(() => opened || 'not open');
+    const clock = await withFakeClock(wire);
+    const watch = await opened(wire, 5);
     await clock.advance(19_999);
     expect(watch.error).to.equal(undefined);
     await clock.advance(1);
@@ -123,14 +129,8 @@ describe('a watch over HTTP/2', () => {
   });
 
   it('on a connection that answers no ping throws Cut after 45 s', async () => {
-    const clock = createFakeClock();
-    await wire.client.close();
-    wire.make({ clock });
-    let opened = false;
-    const watch = follow(
-      wire.client.watch(NODES, { timeoutSeconds: 600, onOpen: () => void (opened = true) }, wire.stop.signal),
-    );
-    await eventually(() => opened || 'not open');
+    const clock = await withFakeClock(wire);
+    const watch = await opened(wire, 600);
     // No time passes for undici, so it sends no ping; to the guard that looks like a peer that answers none.
     await clock.advance(60_000);
     await watch.done;
@@ -146,13 +146,7 @@ describe('rotation of a client over HTTP/2', () => {
     const pki = createTestPki();
     const [first, second] = [pki.issue('client-1'), pki.issue('client-2')];
     wire.config.current = { headers: {}, tls: { ca: wire.server.ca, ...first } };
-    let endWatch: () => void = () => undefined;
-    wire.answerWatch = (response) => {
-      response.write(addedEvent('a'));
-      endWatch = () => response.end(addedEvent('b'));
-    };
-    const watch = follow(wire.client.watch(NODES, {}, wire.stop.signal));
-    await eventually(() => watch.names.length === 1 || 'no event');
+    const { watch, finish } = await begun(wire, addedEvent('b'));
 
     wire.config.current = { headers: {}, tls: { ca: wire.server.ca, ...second } };
     await Promise.all(Array.from({ length: 10 }, () => wire.client.raw('/version')));
@@ -164,7 +158,7 @@ describe('rotation of a client over HTTP/2', () => {
     ).to.equal(1);
     expect(wire.server.accepted).to.equal(2);
 
-    endWatch();
+    finish();
     await watch.done;
     expect(watch).to.deep.include({ names: ['a', 'b'], error: undefined });
     await eventually(
