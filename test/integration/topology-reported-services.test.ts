@@ -732,6 +732,36 @@ const ROWS: readonly ReportedRow[] = [
     /kubectl (?:scale|patch)/,
   ],
   [
+    'https://github.com/MaterializeInc/materialize/pull/36516',
+    {
+      spec: { clusterIP: 'None' },
+      endpoints: ['a:a'],
+      pods: {
+        topologySpreadConstraints: [{ ...ZONES, minDomains: 3 }],
+        nodeSelector: { 'topology.kubernetes.io/zone': 'a' },
+      },
+      extra: [WAITING],
+    },
+    'NotWanted',
+    'PodsWaiting',
+    /^✗ no setting of this Service makes zones count/,
+    /asks for 3 zones, and 1 have Nodes that its nodeSelector or node affinity allows\. → .* or ask for fewer\./,
+  ],
+  [
+    'https://github.com/datastax/cass-operator/issues/64',
+    {
+      spec: { clusterIP: 'None' },
+      endpoints: [],
+      pods: { nodeSelector: { 'topology.kubernetes.io/zone': 'z' } },
+      extra: [{ ...WAITING, status: { phase: 'Pending', ...UNSELECTED } }],
+    },
+    'NotWanted',
+    'NoEndpoints',
+    /^✗ no setting of this Service makes zones count/,
+    /no ready Node is in z, where it may run; .*→ Name zones that have Nodes, or have Nodes there\./,
+    /Give the labels/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/123019',
     { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING, DOWN] },
     'Effective',

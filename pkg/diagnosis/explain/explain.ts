@@ -184,7 +184,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...stray,
     ...behind,
     // k8ssandra/k8ssandra#380
-    ...((isMoot ? facts.pods.length < 2 * pending : !wanted) ? waiting : []),
+    ...((isMoot ? facts.pods.length <= 2 * pending : !wanted) ? waiting : []),
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone || inOneZone(facts) || (isUnmet && policy !== 'Local') ? spread : []),

@@ -103,7 +103,9 @@ export const waitingFor = (facts: Facts) => {
   const labels = new Set([LABEL_HOSTNAME, ...facts.nodes.flatMap((node) => Object.keys(node.metadata?.labels ?? {}))]);
   const missing = facts.makers.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));
   const zones = facts.clientZones.length;
-  const isWide = wanted > Math.max(zones, 1);
+  const open = facts.nodes.filter((node) => facts.makers.some((own) => allows(node, own)));
+  const domains = new Set(open.map(zoneOfNode)).size;
+  const isWide = wanted > Math.max(domains, 1);
   const vain = countedInVain(facts);
   const apart = facts.makers.find((own) => own.apart?.includes(LABEL_ZONE) === true && own.replicas > zones);
   const said = pending.flatMap(({ unplaced = [] }) => unplaced);
@@ -113,9 +115,11 @@ export const waitingFor = (facts: Facts) => {
   const byGroups = images.join().includes('/cluster-autoscaler') ? BY_GROUPS : '';
   const byKarpenter = [...labels].some((key) => key.startsWith('karpenter.sh/')) ? BY_KARPENTER : '';
   const terms = facts.makers.flatMap(({ nodeTerms = [] }) => nodeTerms);
-  const isUnlike =
-    said.length > 0 && terms.length > 0 && !facts.nodes.some((node) => selectsNode({ nodes: terms }, node));
+  const isUnlike = said.length > 0 && terms.length > 0 && open.length === 0;
+  const away = [...new Set(facts.makers.flatMap(({ allowedZones = [] }) => allowedZones))];
+  const isAway = away.length > 0 && !facts.nodes.some((node) => away.includes(zoneOfNode(node)));
   const asked = listed(Object.entries(terms[0]?.matchLabels ?? {}).map((pair) => pair.join('=')));
+  const unlike = `has what its nodeSelector or node affinity asks for${asked && ` (${asked})`}`;
   const isCordoned = vain.join().includes('(cordoned)');
   const honor = `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give`;
   const way = atLeast(facts.version, 26) ? honor : isCordoned ? 'Uncordon it, give' : 'Give';
@@ -133,7 +137,8 @@ export const waitingFor = (facts: Facts) => {
     ],
     [
       'spread', // gardener/gardener#7826
-      isWide && `minDomains of its topologySpreadConstraint asks for ${wanted} zones, and ${zones} have Nodes`,
+      isWide &&
+        `minDomains of its topologySpreadConstraint asks for ${wanted} zones, and ${domains} have Nodes${domains < zones ? ' that its nodeSelector or node affinity allows' : ''}`,
       `Have a Node that takes the Pod in each of ${wanted} zones, or ask for fewer.${byGroups}`,
     ],
     [
@@ -161,9 +166,9 @@ export const waitingFor = (facts: Facts) => {
         'See where its volumes lie (node affinity in `kubectl get pv -o yaml`). Where that is one zone, have a Node there that takes the Pod (cluster-autoscaler needs a node pool for each zone), or loosen the constraint that keeps it away. Where they lie in different zones, or without need of the data, delete the claims with the Pod (after a backup of what is needed): a StorageClass with `volumeBindingMode: WaitForFirstConsumer` makes new volumes where the Pod is placed.',
     ],
     [
-      'selector',
-      isUnlike && `no ready Node has what its nodeSelector or node affinity asks for${asked && ` (${asked})`}`,
-      `Give the labels to Nodes of a pool in each zone, or take them out of the Pods.${byKarpenter}`,
+      'selector', // datastax/cass-operator#64
+      isUnlike && `no ready Node ${isAway ? `is in ${listed(away)}, where it may run` : unlike}`,
+      `${isAway ? 'Name zones that have Nodes, or have Nodes there' : 'Give the labels to Nodes of a pool in each zone, or take them out of the Pods'}.${byKarpenter}`,
     ],
   ];
   // Where the scheduler says what it has against Nodes, nothing else holds the Pod.

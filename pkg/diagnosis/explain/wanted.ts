@@ -129,8 +129,8 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port);
   const unmapped = apart && ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`;
   const none = `Service ${name} has clusterIP None.${unmapped ?? ''}`;
-  if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', none, members));
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
+  if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', none, members));
   // kubernetes/website#42748
   const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1)));
   if (!hasSelector(service) && endpoints.length > 0 && (!isHinted(facts) || unused.length > 0)) {
