@@ -19,6 +19,7 @@ import {
   podsWith,
   proxyConfig,
   sliceOf,
+  zonalCilium,
 } from '../fixtures/reported-cluster.ts';
 
 const OLD_ZONE = 'failure-domain.beta.kubernetes.io/zone';
@@ -28,6 +29,14 @@ const HELM = { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart'
 const OF_GRPC = { version: '1.33.2', spec: { ports: [{ name: 'grpc', port: 50_051 }] }, endpoints: ['a', 'b', 'c'] };
 const SCALED = { minReplicas: 2, maxReplicas: 6, scaleTargetRef: { kind: 'Deployment', name: 'web' } };
 const HPA = beside('autoscaling/v2', 'HorizontalPodAutoscaler', SCALED);
+/** Spread that is a preference. */
+const SOFT = { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] };
+const IN_B = { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } };
+const KEEP_TO_ONE = /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/;
+const OF_KARPENTER = {
+  nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
+  pods: { nodeSelector: { pool: 'apps' } },
+};
 const ON_NODES = { ...ZONES, topologyKey: 'kubernetes.io/hostname' };
 const UNPLACED = {
   conditions: [
@@ -40,6 +49,7 @@ const UNPLACED = {
   ],
 };
 const WAITING = { ...podOf('web-9', { containers: [] }), status: { phase: 'Pending' } };
+const UNBOUND = { ...WAITING, status: UNPLACED };
 const claimed = (name: string, zone: string) => {
   const matchExpressions = [{ key: 'topology.gke.io/zone', operator: 'In', values: [zone] }];
   const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
@@ -822,10 +832,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/1528',
-    {
-      endpoints: [...times('a', 5), ...times('b', 4), 'c'],
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
-    },
+    { endpoints: [...times('a', 5), ...times('b', 4), 'c'], pods: SOFT },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
@@ -833,11 +840,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/122278',
-    {
-      nodes: ['', ''],
-      endpoints: ['', ''],
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
-    },
+    { nodes: ['', ''], endpoints: ['', ''], pods: SOFT },
     'NotWanted',
     'EndpointWithoutZone',
     /no share can be predicted/,
@@ -922,7 +925,7 @@ const ROWS: readonly ReportedRow[] = [
         topologySpreadConstraints: [ZONES, ON_NODES],
         volumes: [{ persistentVolumeClaim: { claimName: 'web' } }],
       },
-      extra: [{ ...WAITING, status: UNPLACED }],
+      extra: [UNBOUND],
     },
     'Effective',
     'PodsWaiting',
@@ -932,11 +935,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/5120',
-    {
-      nodes: ['a', 'a', 'a', 'a', 'b', 'c'],
-      endpoints: ['a', 'a', 'a'],
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
-    },
+    { nodes: ['a', 'a', 'a', 'a', 'b', 'c'], endpoints: ['a', 'a', 'a'], pods: SOFT },
     'NotWanted',
     'PodsNotSpread',
     /^✗ not wanted: .*67 %/,
@@ -955,13 +954,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/89922',
-    {
-      nodes: ['a', 'b'],
-      spec: CLOSE,
-      endpoints: ['a:a', 'a:a'],
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
-      extra: [HPA],
-    },
+    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'a:a'], pods: SOFT, extra: [HPA] },
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 50 %/,
@@ -977,12 +970,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/openshift-cs/managed-openshift/issues/40',
-    {
-      spec: LOCAL_ENTRY,
-      endpoints: ['a', 'b'],
-      plane: [daemonSet('ovnkube-node', 'ovn:v1')],
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
-    },
+    { spec: LOCAL_ENTRY, endpoints: ['a', 'b'], plane: [daemonSet('ovnkube-node', 'ovn:v1')], pods: SOFT },
     'NotWanted',
     'ZoneFailsHealthCheck',
     /^✗ traffic from outside enters .*; not wanted: /,
@@ -1259,11 +1247,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/31948',
-    {
-      version: '1.27.3',
-      annotations: { 'service.kubernetes.io/topology-mode': 'Auto' },
-      plane: cilium('1.13.9', { 'enable-service-topology': 'true' }),
-    },
+    { version: '1.27.3', annotations: { 'service.kubernetes.io/topology-mode': 'Auto' }, plane: zonalCilium('1.13.9') },
     'Ineffective',
     'CiliumNotOptedIn',
     /^✗ ineffective: 33 %/,
@@ -1357,7 +1341,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.33.2', spec: CLOSE, extra: [behindWeb({ image: 'ghcr.io/ggml-org/llama.cpp:server' })] },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    KEEP_TO_ONE,
     /a Gateway with an InferencePool/,
   ],
   [
@@ -1370,7 +1354,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    KEEP_TO_ONE,
     /let clients balance over all Pods \(gRPC: `round_robin`, which takes a headless Service and `dns:\/\/\/` before its name\)/,
   ],
   [
@@ -1378,7 +1362,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: CLOSE, extra: [routed({ nativeLB: true }), traefik('traefik:v2.10.5')] },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    KEEP_TO_ONE,
     /sends to the cluster IP of Service shop\/web \(IngressRoute shop\/\S+\) and keeps .*maxIdleConnsPerHost: -1/,
   ],
   [
@@ -1386,7 +1370,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: CLOSE, extra: [routed({}), traefik('traefik:v3.1.2', '--providers.kubernetescrd.nativeLBByDefault=true')] },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    KEEP_TO_ONE,
     /IngressRoute shop\/beside\) and keeps/,
   ],
   [
@@ -1401,7 +1385,7 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/cilium/cilium/issues/41450',
     {
       spec: CLOSE,
-      plane: cilium('1.18.1', { 'enable-service-topology': 'true' }),
+      plane: zonalCilium('1.18.1'),
       extra: [
         inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
           ...REDIRECT.spec,
@@ -1469,7 +1453,7 @@ const ROWS: readonly ReportedRow[] = [
       version: '1.31.4',
       spec: CLOSE,
       annotations: { 'service.cilium.io/global': 'true' },
-      plane: cilium('1.18.6', { 'enable-service-topology': 'true' }),
+      plane: zonalCilium('1.18.6'),
     },
     'Unknown',
     '',
@@ -1490,7 +1474,7 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/cilium/cilium/issues/46623#before',
     {
       annotations: { 'service.cilium.io/global': 'true', 'service.cilium.io/affinity': 'none' },
-      plane: cilium('1.17.6', { 'enable-service-topology': 'true' }),
+      plane: zonalCilium('1.17.6'),
       spec: CLOSE,
     },
     'Unknown',
@@ -1712,11 +1696,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/45252',
-    {
-      nodes: ['a', 'b', 'c', 'a'],
-      spec: { ...CLOSE, ...LOCAL_ENTRY },
-      plane: cilium('1.19.3', { 'enable-service-topology': 'true' }),
-    },
+    { nodes: ['a', 'b', 'c', 'a'], spec: { ...CLOSE, ...LOCAL_ENTRY }, plane: zonalCilium('1.19.3') },
     'Effective',
     'LoadBalancerTraffic',
     /^! traffic .*; through its cluster IP 100 %/,
@@ -1737,10 +1717,10 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/12551',
-    { spec: GRPC, plane: cilium('1.17.6', { 'enable-service-topology': 'true' }) },
+    { spec: GRPC, plane: zonalCilium('1.17.6') },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    KEEP_TO_ONE,
     /Port http .* the endpoint is picked once .*MAX_CONNECTION_AGE/,
   ],
   [
@@ -1775,7 +1755,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: { ...CLOSE, ports: [{ name: 'http', port: 4318 }] } },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    KEEP_TO_ONE,
     /Port http of Service .*`disable_keep_alives: true`.*`round_robin`/,
   ],
   [
@@ -1783,7 +1763,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: { ...CLOSE, ports: [{ name: 'http', port: 24_240 }] } },
     'Effective',
     'StickyClients',
-    /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/,
+    KEEP_TO_ONE,
     /`net\.keepalive_max_recycle`/,
   ],
   [
@@ -1838,12 +1818,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/descheduler/issues/915',
-    {
-      spec: CLOSE,
-      endpoints: ['b:b', 'b:b', 'c:c'],
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
-      extra: [DESCHEDULER],
-    },
+    { spec: CLOSE, endpoints: ['b:b', 'b:b', 'c:c'], pods: SOFT, extra: [DESCHEDULER] },
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 67 %/,
@@ -1887,12 +1862,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/1854',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a', 'a:a', 'a:a'],
-      nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
-      pods: { nodeSelector: { pool: 'apps' } },
-    },
+    { spec: CLOSE, endpoints: ['a:a', 'a:a', 'a:a'], ...OF_KARPENTER },
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 33 %/,
@@ -1904,8 +1874,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       spec: CLOSE,
       endpoints: ['a:a', 'a:a', 'a:a'],
-      nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
-      pods: { nodeSelector: { pool: 'apps' } },
+      ...OF_KARPENTER,
       extra: [nodePool('apps', ['a', 'b', 'c']), nodePool('other', ['a', 'f']), NODE_CLASS],
     },
     'Ineffective',
@@ -1919,8 +1888,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       spec: CLOSE,
       endpoints: ['a:a', 'b:b'],
-      nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
-      pods: { nodeSelector: { pool: 'apps' } },
+      ...OF_KARPENTER,
       extra: [
         nodePool('apps', ['a', 'b', 'c'], { spec: { limits: { cpu: '1k' } }, status: { resources: { cpu: '1000' } } }),
         nodePool('c-only', ['c'], { spec: { limits: { cpu: 0 } } }),
@@ -1935,13 +1903,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/7585',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b'],
-      nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
-      pods: { nodeSelector: { pool: 'apps' } },
-      extra: [nodePool('apps', ['a', 'b']), NODE_CLASS],
-    },
+    { spec: CLOSE, endpoints: ['a:a', 'b:b'], ...OF_KARPENTER, extra: [nodePool('apps', ['a', 'b']), NODE_CLASS] },
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 67 %/,
@@ -1973,12 +1935,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/Azure/AKS/issues/1333',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a'],
-      extra: [{ ...WAITING, status: UNPLACED }],
-      pods: { volumes: [{ persistentVolumeClaim: { claimName: 'web' } }] },
-    },
+    { spec: CLOSE, endpoints: ['a:a'], extra: [UNBOUND], pods: claiming('web') },
     'Ineffective',
     'SingleEndpoint',
     /^✗ ineffective: /,
@@ -2017,12 +1974,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/elastic/cloud-on-k8s/issues/5810',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b'],
-      extra: [{ ...WAITING, status: UNPLACED }],
-      pods: { volumes: [{ persistentVolumeClaim: { claimName: 'web' } }] },
-    },
+    { spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [UNBOUND], pods: claiming('web') },
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 67 %/,
@@ -2053,7 +2005,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes',
-    { spec: CLOSE, endpoints: ['a:a'], pods: { volumes: [{ persistentVolumeClaim: { claimName: 'web' } }] } },
+    { spec: CLOSE, endpoints: ['a:a'], pods: claiming('web') },
     'Ineffective',
     'SingleEndpoint',
     /^✗ ineffective: 33 %/,
@@ -2066,7 +2018,7 @@ const ROWS: readonly ReportedRow[] = [
       spec: CLOSE,
       endpoints: ['a:a', 'a:a'],
       workload: { labels: { 'ingresscontroller.operator.openshift.io/owning-ingresscontroller': 'default' } },
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
+      pods: SOFT,
     },
     'Ineffective',
     'PodsNotSpread',
@@ -2139,7 +2091,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       endpoints: ['b', 'b'],
       workload: HIGHLY_AVAILABLE,
-      pods: { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } },
+      pods: IN_B,
       podLabels: { 'gardener.cloud/role': 'system-component' },
     },
     'NotWanted',
@@ -2153,7 +2105,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       endpoints: ['b', 'b'],
       workload: HIGHLY_AVAILABLE,
-      pods: { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } },
+      pods: IN_B,
       podLabels: { 'gardener.cloud/role': 'controlplane' },
       extra: [
         inShop('networking.istio.io/v1', 'VirtualService', {
@@ -2177,7 +2129,7 @@ const ROWS: readonly ReportedRow[] = [
       endpoints: ['b', 'b'],
       service: { managedFields: [{ manager: 'gardener-extension-provider-aws' }] },
       workload: HIGHLY_AVAILABLE,
-      pods: { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } },
+      pods: IN_B,
       podLabels: { 'gardener.cloud/role': 'controlplane' },
     },
     'Effective',
@@ -2322,12 +2274,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kops/pull/17554',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b'],
-      pods: { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] },
-      extra: [BY_SIZE],
-    },
+    { spec: CLOSE, endpoints: ['a:a', 'b:b'], pods: SOFT, extra: [BY_SIZE] },
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 67 %/,
@@ -2392,7 +2339,9 @@ const ROWS: readonly ReportedRow[] = [
     {
       spec: CLOSE,
       endpoints: ['a:a', 'b:b', 'c:c'],
-      extra: frontOf('web').map((own) => (own.kind === 'Pod' ? { ...own, spec: { ...own.spec, ...MESHED.spec } } : own)),
+      extra: frontOf('web').map((own) =>
+        own.kind === 'Pod' ? { ...own, spec: { ...own.spec, ...MESHED.spec } } : own,
+      ),
     },
     'Effective',
     'UnevenLoad',

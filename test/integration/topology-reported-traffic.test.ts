@@ -23,6 +23,7 @@ import {
   route,
   sidecar,
   sliceOf,
+  zonalCilium,
 } from '../fixtures/reported-cluster.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 
@@ -143,7 +144,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/41022',
-    { spec: CLOSE, endpoints: ['a:a', 'b:b'], plane: cilium('1.18.0', { 'enable-service-topology': 'true' }) },
+    { spec: CLOSE, endpoints: ['a:a', 'b:b'], plane: zonalCilium('1.18.0') },
     'Ineffective',
     'NoBackendForZone',
     /^✗ ineffective: 100 % of connections that arrive stay in their zone; those of clients in c fail$/,
@@ -237,7 +238,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       version: '1.34.1',
       spec: CLOSE,
-      plane: cilium('1.19.5', { 'enable-service-topology': 'true' }),
+      plane: zonalCilium('1.19.5'),
       extra: [
         sliceOf('web-next', [
           { addresses: ['10.1.0.99'], conditions: { ready: false }, nodeName: 'node-0', zone: 'a' },
@@ -596,7 +597,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
       endpoints: ['c:c'],
-      plane: cilium('1.18.2', { 'enable-service-topology': 'true' }),
+      plane: zonalCilium('1.18.2'),
     },
     'Ineffective',
     'ZoneFailsHealthCheck',
@@ -605,12 +606,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/43819',
-    {
-      spec: { ...CLOSE, selector: undefined },
-      endpoints: [],
-      plane: cilium('1.18.5', { 'enable-service-topology': 'true' }),
-      extra: [OF_ENVOY],
-    },
+    { spec: { ...CLOSE, selector: undefined }, endpoints: [], plane: zonalCilium('1.18.5'), extra: [OF_ENVOY] },
     'Ineffective',
     'NoSelector',
     /^✗ ineffective: no share can be predicted \(no endpoint has a zone\)$/,
@@ -953,7 +949,7 @@ const ROWS: readonly ReportedRow[] = [
       spec: LOCAL,
       pending: true,
       nodes: ['a', 'b', 'c', 'a'],
-      plane: cilium('1.19.5', { 'enable-service-topology': 'true' }),
+      plane: zonalCilium('1.19.5'),
       extra: [beside('cilium.io/v2', 'CiliumBGPClusterConfig', {}, { namespace: undefined })],
     },
     'Effective',
@@ -1310,6 +1306,15 @@ const GOES_ON = /^✓ through .*; from its Pods requests may go on to others \(.
 const running = (app: string, container: object) =>
   beside('apps/v1', 'Deployment', podsWith({ name: 'c', image: 'own/c:1', ...container }, { app }), { name: app });
 
+const ENVOY_GATEWAY = route('gateway.envoyproxy.io/gatewayclass-controller');
+const gatewayOf = (version: string) => running('gateway', { image: `envoyproxy/gateway:v${version}` });
+/** How Envoy Gateway balances requests of its route. */
+const ofBackends = (loadBalancer: object) =>
+  beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
+    targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
+    loadBalancer,
+  });
+
 /** Who goes around the cluster IP of a Service whose hints are as they should be. */
 const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegExp, remedy: RegExp])[] = [
   [
@@ -1546,10 +1551,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/cilium/cilium/issues/27315',
-    {
-      annotations: { 'service.cilium.io/lb-l7': 'enabled' },
-      plane: cilium('1.18.13', { 'enable-service-topology': 'true' }),
-    },
+    { annotations: { 'service.cilium.io/lb-l7': 'enabled' }, plane: zonalCilium('1.18.13') },
     around('cilium-envoy'),
     /Envoy of the client's Node, which ignores hints in 1\.18 to 1\.20 → without `service\.cilium\.io\/lb-l7`/,
   ],
@@ -1560,22 +1562,14 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         ...route('io.cilium/gateway-controller'),
         beside('cilium.io/v2', 'CiliumEnvoyConfig', { services: [EDGE], backendServices: [{ name: 'web' }] }),
       ],
-      plane: cilium('1.18.13', { 'enable-service-topology': 'true' }),
+      plane: zonalCilium('1.18.13'),
     },
     around('cilium-gateway'),
     /^(?!.*CiliumEnvoyConfig).*Cilium's Envoy ignores hints in 1\.18 to 1\.20; no setting for zones is known/,
   ],
   [
     'https://github.com/envoyproxy/gateway/issues/6669',
-    {
-      extra: [
-        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
-        beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
-          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
-          loadBalancer: { zoneAware: { preferLocal: { minEndpointsThreshold: 3 } } },
-        }),
-      ],
-    },
+    { extra: [...ENVOY_GATEWAY, ofBackends({ zoneAware: { preferLocal: { minEndpointsThreshold: 3 } } })] },
     around('envoy-gateway'),
     /Envoy prefers its own zone by BackendTrafficPolicy shop\/web(?! →)/,
   ],
@@ -1584,12 +1578,9 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     {
       spec: CLOSE,
       extra: [
-        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
-        running('gateway', { image: 'envoyproxy/gateway:v1.8.0' }),
-        beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
-          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
-          loadBalancer: { type: 'ConsistentHash', consistentHash: { type: 'SourceIP' } },
-        }),
+        ...ENVOY_GATEWAY,
+        gatewayOf('1.8.0'),
+        ofBackends({ type: 'ConsistentHash', consistentHash: { type: 'SourceIP' } }),
       ],
     },
     around('envoy-gateway'),
@@ -1599,13 +1590,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/load_balancing/zone_aware',
     {
       endpoints: ['a:a', 'a:a', 'a:a', 'a:a', 'b:b', 'c:c'],
-      extra: [
-        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
-        beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
-          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
-          loadBalancer: { zoneAware: { preferLocal: {} } },
-        }),
-      ],
+      extra: [...ENVOY_GATEWAY, ofBackends({ zoneAware: { preferLocal: {} } })],
     },
     around('envoy-gateway'),
     /^(?!.*keeps to zones).*and sends to others what is too much for it → `force: {}` there/,
@@ -1629,15 +1614,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/envoyproxy/gateway/pull/6763',
     {
       extra: [
-        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
-        running('gateway', { image: 'envoyproxy/gateway:v1.5.0' }),
+        ...ENVOY_GATEWAY,
+        gatewayOf('1.5.0'),
         beside('gateway.envoyproxy.io/v1alpha1', 'EnvoyProxy', {
           provider: { kubernetes: { envoyService: { name: 'edge' } } },
         }),
-        beside('gateway.envoyproxy.io/v1alpha1', 'BackendTrafficPolicy', {
-          targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', name: 'web' }],
-          loadBalancer: { zoneAware: { preferLocal: { minEndpointsThreshold: 1 } } },
-        }),
+        ofBackends({ zoneAware: { preferLocal: { minEndpointsThreshold: 1 } } }),
       ],
     },
     around('envoy-gateway'),
@@ -1648,10 +1630,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     {
       version: '1.35.0',
       spec: { trafficDistribution: 'PreferSameNode' },
-      extra: [
-        ...route('gateway.envoyproxy.io/gatewayclass-controller'),
-        running('gateway', { image: 'envoyproxy/gateway:v1.5.0' }),
-      ],
+      extra: [...ENVOY_GATEWAY, gatewayOf('1.5.0')],
     },
     around('envoy-gateway'),
     /PreferSameNode keeps to the zone, not to the Node, in the version seen/,
@@ -1755,7 +1734,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/cilium/cilium/issues/42313',
     {
-      plane: cilium('1.18.2', { 'enable-service-topology': 'true' }),
+      plane: zonalCilium('1.18.2'),
       extra: [
         beside('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
           redirectFrontend: { addressMatcher: { ip: '10.0.0.80' } },
