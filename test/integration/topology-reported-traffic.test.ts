@@ -1922,10 +1922,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
           host: 'web.shop.svc.cluster.local',
           trafficPolicy: { loadBalancer: { localityLbSetting: { enabled: true } }, outlierDetection: {} },
         }),
+        running('gateway', { image: 'gcr.io/istio-release/proxyv2:1.25.1' }),
+        beside('v1', 'Pod', { nodeName: 'node-0', containers: [] }, { name: 'gateway', labels: { istio: 'gateway' } }),
       ],
     },
     around('istio-gateway'),
-    /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,).* StickyClients/,
+    /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,).*, and runs in a alone.* StickyClients/,
   ],
   [
     'https://github.com/istio/istio/issues/14692',

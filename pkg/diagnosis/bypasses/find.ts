@@ -12,7 +12,7 @@ import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
 import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
 import { PROVIDERS, targetsOf } from './settings.ts';
-import { OF_SUBSET, byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint, splitText } from './gateways.ts';
+import { OF_SUBSET, byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint, placedText, splitText } from './gateways.ts';
 import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
 import { isExported, podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
 
@@ -316,7 +316,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${split}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known' : ''}`,
+      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${keeps ? placedText(seen, index) : ''}${split}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known' : ''}`,
       unsure,
       byHints,
       keeps: keeps && !isJoined && split === '',

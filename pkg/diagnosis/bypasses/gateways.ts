@@ -41,13 +41,22 @@ export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }:
 const EVERY_ZONE =
   'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
 
+const zonesOn = (at: string, { pods, nodes }: Around, isIt: (pod: PodSummary) => boolean): ReadonlySet<string> => {
+  const hosts = new Set((pods.get(at) ?? []).filter(isIt).map(({ nodeName }) => nodeName));
+  return new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode));
+};
+
+/** Where a gateway of Istio runs, if not in all zones: by the label that its Gateways select (istio/istio#40113). */
+export const placedText = ({ from = '', clients }: Pick<Found, 'from' | 'clients'>, index: Around): string => {
+  const zones = zonesOn(clients ? '' : from, index, ({ labels }) => /^(?!pilot$)./.test(labels['istio'] ?? ''));
+  return zones.size === 0 || index.nodes.every((own) => zones.has(zoneOfNode(own))) ? '' : `, and runs in ${[...zones].join(', ')} alone`;
+};
+
 /** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
 export const ofWaypoint = (name: string, service: Service, index: Around) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
   const at = marks['istio.io/use-waypoint-namespace'] ?? serviceRefOf(service).namespace;
-  const pods = index.pods.get(at) ?? [];
-  const hosts = new Set(pods.flatMap(({ labels, nodeName }) => (labels[GATEWAY] === name ? nodeName : [])));
-  const zones = new Set(index.nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode));
+  const zones = zonesOn(at, index, ({ labels }) => labels[GATEWAY] === name);
   const isEverywhere = zones.size > 0 && index.nodes.every((node) => zones.has(zoneOfNode(node)));
   return {
     controller: `in ${zones.size === 0 ? 'whatever zone' : [...zones].join(', ')}`,

@@ -18,7 +18,7 @@ import {
 const BY_ROUTES =
   /ingress-nginx|nginx-(?:(?:plus-)?ingress|gateway-fabric)|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|appscode\/(?:voyager|haproxy)|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|cntr-ingress-svcs|agentgateway|inference-(?:scheduler|extension)|\bgloo\b|pomerium|emissary|http-add-on-interceptor/;
 /** Istio's gateways: nothing beside the proxy, whose image injection may fill in. */
-export const GATEWAY = /istio\/proxyv2|^auto$/;
+export const GATEWAY = /istio(?:-release)?\/proxyv2|^auto$/;
 /** Other proxies, and what programs load balancers outside (NetScaler, Avi), by their images. */
 const PROXIES =
   /(?<!cilium-)\b(?:netscaler-k8s|citrix-k8s|ako|envoy|ambassador|kong|apisix|gloo|higress|haproxy|nginx-gateway|voyager)\b/;
