@@ -256,7 +256,7 @@ const refusedRequest = (facts: Facts): Cause => {
   const { field, distribution, key, auto } = settingsFor(facts);
   const gate = isEnabled('TopologyAwareHints', version, options.gates)
     ? ''
-    : ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (it is off by default before 1.24)';
+    : ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (off by default before 1.24; EKS, GKE and AKS have no setting for it)';
   // kubernetes-sigs/metrics-server#764
   const isFew = shares.kind === 'known' && endpoints.length < shares.ratios.size;
   const of = (ratios: ReadonlyMap<string, number>): string | undefined =>
