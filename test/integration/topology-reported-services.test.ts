@@ -180,6 +180,10 @@ const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
 });
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+const CLOSE_LOCAL = { ...CLOSE, ...LOCAL_ENTRY };
+const LOCAL_PORTS = { type: 'NodePort', externalTrafficPolicy: 'Local' };
+const SAME_NODE = { trafficDistribution: 'PreferSameNode' };
+const IPVS = proxyConfig('mode: ipvs\n');
 const OF_NLB = { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' } };
 const UNTAINTED_SERVER = nodeWith('server', 'c', { 'node-role.kubernetes.io/control-plane': 'true' });
 const HIGHLY_AVAILABLE = { labels: { 'high-availability-config.resources.gardener.cloud/type': 'server' } };
@@ -1037,7 +1041,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       version: '1.16.3',
       nodes: ['a', 'a', 'b'],
-      spec: { type: 'NodePort', externalTrafficPolicy: 'Local' },
+      spec: LOCAL_PORTS,
       plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v0.4.0')],
       endpoints: ['a', 'b'],
     },
@@ -1079,7 +1083,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/71596',
-    { version: '1.12.1', spec: LOCAL_ENTRY, extra: [proxyConfig('mode: ipvs\n')] },
+    { version: '1.12.1', spec: LOCAL_ENTRY, extra: [IPVS] },
     'NotWanted',
     'ZoneFailsHealthCheck',
     /sends what comes to its external address or node port to Pods of all Nodes, and answers from other Nodes are lost/,
@@ -1088,11 +1092,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/121909',
-    {
-      version: '1.27.5',
-      spec: { ...LOCAL_ENTRY, externalIPs: ['10.3.49.16'] },
-      extra: [proxyConfig('mode: ipvs\n')],
-    },
+    { version: '1.27.5', spec: { ...LOCAL_ENTRY, externalIPs: ['10.3.49.16'] }, extra: [IPVS] },
     'NotWanted',
     'ZoneFailsHealthCheck',
     /refuses what comes to its externalIPs/,
@@ -1423,12 +1423,7 @@ const ROWS: readonly ReportedRow[] = [
   // Its author: with Flannel, and from the host network, it works.
   [
     'https://github.com/cilium/cilium/issues/44060#with-flannel',
-    {
-      version: '1.35.1',
-      nodes: ['', ''],
-      spec: { trafficDistribution: 'PreferSameNode' },
-      endpoints: [':@:0', ':@:1'],
-    },
+    { version: '1.35.1', nodes: ['', ''], spec: SAME_NODE, endpoints: [':@:0', ':@:1'] },
     'Effective',
     '',
     /^✓ effective: connections stay on their Node/,
@@ -1437,11 +1432,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/44060',
-    {
-      version: '1.35.1',
-      spec: { trafficDistribution: 'PreferSameNode' },
-      plane: cilium('1.18.6', { 'kube-proxy-replacement': 'false' }),
-    },
+    { version: '1.35.1', spec: SAME_NODE, plane: cilium('1.18.6', { 'kube-proxy-replacement': 'false' }) },
     'Ineffective',
     'CiliumServiceTopologyOff',
     /^✗ ineffective: 33 % .*not on their own Node/,
@@ -1618,11 +1609,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/131765',
-    {
-      nodes: ['a', 'b', 'c', 'a'],
-      spec: { ...CLOSE, ...LOCAL_ENTRY },
-      plane: [kubeProxy('1.33.5'), proxyConfig('mode: nftables\n')],
-    },
+    { nodes: ['a', 'b', 'c', 'a'], spec: CLOSE_LOCAL, plane: [kubeProxy('1.33.5'), proxyConfig('mode: nftables\n')] },
     'Effective',
     'LoadBalancerTraffic',
     /^! traffic .*; through its cluster IP 100 %/,
@@ -1630,11 +1617,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/93456',
-    {
-      nodes: ['a', 'b', 'c', 'a'],
-      spec: { ...CLOSE, ...LOCAL_ENTRY },
-      plane: [kubeProxy('1.32.4'), proxyConfig('mode: ipvs\n')],
-    },
+    { nodes: ['a', 'b', 'c', 'a'], spec: CLOSE_LOCAL, plane: [kubeProxy('1.32.4'), IPVS] },
     'Effective',
     'LoadBalancerTraffic',
     /^! traffic .*; through its cluster IP 100 %/,
@@ -1663,12 +1646,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/70222',
-    {
-      version: '1.30.1',
-      nodes: ['', ''],
-      spec: { type: 'NodePort', externalTrafficPolicy: 'Local' },
-      endpoints: ['::1'],
-    },
+    { version: '1.30.1', nodes: ['', ''], spec: LOCAL_PORTS, endpoints: ['::1'] },
     'NotWanted',
     'ZoneFailsHealthCheck',
     /Nodes without one of its Pods drop it/,
@@ -1696,7 +1674,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/45252',
-    { nodes: ['a', 'b', 'c', 'a'], spec: { ...CLOSE, ...LOCAL_ENTRY }, plane: zonalCilium('1.19.3') },
+    { nodes: ['a', 'b', 'c', 'a'], spec: CLOSE_LOCAL, plane: zonalCilium('1.19.3') },
     'Effective',
     'LoadBalancerTraffic',
     /^! traffic .*; through its cluster IP 100 %/,
@@ -2291,7 +2269,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/enhancements/pull/5140',
-    { version: '1.34.1', plane: [kubeProxy('1.32.6')], spec: { trafficDistribution: 'PreferSameNode' } },
+    { version: '1.34.1', plane: [kubeProxy('1.32.6')], spec: SAME_NODE },
     'Effective',
     'NodeIgnored',
     /^✓ effective: 100 % of connections stay in their zone; not on their own Node/,
@@ -2358,7 +2336,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/84505',
-    { spec: { type: 'NodePort', externalTrafficPolicy: 'Local' }, endpoints: ['a', 'b', 'c'] },
+    { spec: LOCAL_PORTS, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'NotRequested',
     /^✗ traffic from outside enters .*; not wanted: .*33 %/,
@@ -2441,7 +2419,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       version: '1.28.2',
       annotations: { 'openyurt.io/topologyKeys': 'openyurt.io/nodepool' },
-      extra: [proxyConfig('mode: ipvs\n')],
+      extra: [IPVS],
       endpoints: ['a', 'b', 'c'],
     },
     'NotWanted',

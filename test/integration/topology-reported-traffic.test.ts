@@ -36,7 +36,12 @@ const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
 const SKIPPER = podsWith({ name: 'skipper', image: 'skipper', args: [ROUTES] });
 const UNASKED = { trafficDistribution: undefined };
 const OF_WEB = { app: 'web' };
-const LOCAL = { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+const BALANCED = { ...CLOSE, type: 'LoadBalancer' };
+const PORTS = { ...CLOSE, type: 'NodePort' };
+const LOCAL = { ...BALANCED, externalTrafficPolicy: 'Local' };
+const LOCAL_PORTS = { ...LOCAL, type: 'NodePort' };
+const NGINX = ingressClass('nginx', 'k8s.io/ingress-nginx');
+const OF_ALB = ingressClass('alb', 'ingress.k8s.aws/alb');
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const SHARED = { 'metallb.universe.tf/allow-shared-ip': 'share' };
 const advertisement = (kind: string, spec: object) =>
@@ -312,10 +317,7 @@ const ROWS: readonly ReportedRow[] = [
       version: '1.30.0',
       spec: { internalTrafficPolicy: 'Local' },
       endpoints: ['a', 'b', 'c'],
-      extra: [
-        ingress('nginx', { 'nginx.ingress.kubernetes.io/service-upstream': 'true' }),
-        ingressClass('nginx', 'k8s.io/ingress-nginx'),
-      ],
+      extra: [ingress('nginx', { 'nginx.ingress.kubernetes.io/service-upstream': 'true' }), NGINX],
     },
     'Effective',
     'InternalTrafficPolicyLocal',
@@ -328,7 +330,7 @@ const ROWS: readonly ReportedRow[] = [
       spec: CLOSE,
       extra: [
         ingress('nginx'),
-        ingressClass('nginx', 'k8s.io/ingress-nginx'),
+        NGINX,
         beside('v1', 'ConfigMap', {}, { name: 'ingress-nginx-controller' }, { 'service-upstream': 'true' }),
       ],
     },
@@ -542,10 +544,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       version: '1.31.0',
       spec: CLOSE,
-      extra: [
-        ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' }),
-        ingressClass('alb', 'ingress.k8s.aws/alb'),
-      ],
+      extra: [ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' }), OF_ALB],
     },
     'Effective',
     undefined,
@@ -554,7 +553,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/aws/containers-roadmap/issues/981',
-    { version: '1.31.0', annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
+    { version: '1.31.0', annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: BALANCED },
     'Effective',
     undefined,
     /aws-ip-targets \(Service shop\/web\) goes around it(?!.*through the Node)/,
@@ -562,7 +561,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/projectcalico/calico/issues/4146',
-    { version: '1.31.0', annotations: { [`${AWS}-type`]: 'nlb' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
+    { version: '1.31.0', annotations: { [`${AWS}-type`]: 'nlb' }, spec: BALANCED },
     'Effective',
     'LoadBalancerTraffic',
     /traffic from outside enters through Nodes in the zone of its address \(cross-zone load balancing is off/,
@@ -570,11 +569,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/73188',
-    {
-      annotations: { [`${AZURE}-internal`]: 'true' },
-      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
-      endpoints: ['a:a'],
-    },
+    { annotations: { [`${AZURE}-internal`]: 'true' }, spec: LOCAL, endpoints: ['a:a'] },
     'Ineffective',
     'ZoneFailsHealthCheck',
     /^✗ traffic from outside enters .*; ineffective: of clients inside, of which none is seen, 33 %/,
@@ -584,7 +579,7 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/kubernetes/cloud-provider-openstack/issues/2866',
     {
       annotations: { 'loadbalancer.openstack.org/load-balancer-id': 'c7f0a9b2' },
-      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
+      spec: LOCAL,
       endpoints: ['a:a', 'b:b'],
     },
     'Ineffective',
@@ -594,11 +589,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/27800',
-    {
-      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
-      endpoints: ['c:c'],
-      plane: zonalCilium('1.18.2'),
-    },
+    { spec: LOCAL, endpoints: ['c:c'], plane: zonalCilium('1.18.2') },
     'Ineffective',
     'ZoneFailsHealthCheck',
     /its load balancer or client picks; Nodes without one of its Pods drop it/,
@@ -628,7 +619,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/913',
-    { spec: { ...CLOSE, type: 'NodePort' }, extra: [ingress('alb'), ingressClass('alb', 'ingress.k8s.aws/alb')] },
+    { spec: PORTS, extra: [ingress('alb'), OF_ALB] },
     'Effective',
     'LoadBalancerTraffic',
     /^! through its cluster IP 100 %.*enters through any Node that the load balancer of Ingress shop\/web picks$/,
@@ -636,7 +627,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4563',
-    { spec: { ...CLOSE, type: 'NodePort' }, extra: route('gateway.k8s.aws/alb') },
+    { spec: PORTS, extra: route('gateway.k8s.aws/alb') },
     'Effective',
     'LoadBalancerTraffic',
     /enters through any Node that the load balancer of HTTPRoute shop\/web picks/,
@@ -647,7 +638,7 @@ const ROWS: readonly ReportedRow[] = [
     {
       annotations: { 'networking.gke.io/load-balancer-type': 'Internal' },
       finalizers: ['gke.networking.io/l4-ilb-v2'],
-      spec: { ...CLOSE, type: 'LoadBalancer' },
+      spec: BALANCED,
     },
     'Effective',
     'LoadBalancerTraffic',
@@ -693,10 +684,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/metallb/metallb/issues/257',
-    {
-      annotations: { 'metallb.universe.tf/address-pool': 'default' },
-      spec: { ...CLOSE, type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
-    },
+    { annotations: { 'metallb.universe.tf/address-pool': 'default' }, spec: LOCAL },
     'Effective',
     'LoadBalancerTraffic',
     /enters through the one Node that announces its address \(MetalLB in layer 2 mode\).*, among Nodes with one of its Pods/,
@@ -706,7 +694,7 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/metallb/metallb/issues/2274',
     {
       annotations: METALLB,
-      spec: { ...CLOSE, type: 'LoadBalancer' },
+      spec: BALANCED,
       extra: [
         advertisement('L2Advertisement', {}),
         ...['a', 'b', 'c'].map((zone, index) => nodeWith(`node-${index}`, zone, { [EXCLUDED]: '' })),
@@ -901,7 +889,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kube-vip/kube-vip/issues/330',
-    { spec: { ...CLOSE, type: 'LoadBalancer' }, extra: [kubeVip(['vip_arp'])] },
+    { spec: BALANCED, extra: [kubeVip(['vip_arp'])] },
     'Effective',
     'LoadBalancerTraffic',
     /the one Node that announces its address \(kube-vip in ARP mode\)/,
@@ -980,7 +968,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1575',
-    { spec: { ...LOCAL, type: 'NodePort' }, extra: [binding({})] },
+    { spec: LOCAL_PORTS, extra: [binding({})] },
     'Effective',
     'LoadBalancerTraffic',
     /enters through any Node that the load balancer of TargetGroupBinding shop\/web picks, among Nodes with one of its Pods/,
@@ -989,7 +977,7 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1575, its nodeSelector',
     {
-      spec: { ...LOCAL, type: 'NodePort' },
+      spec: LOCAL_PORTS,
       nodes: ['a', 'b'],
       endpoints: ['a:a', 'b:b'],
       extra: [binding({ nodeSelector: { matchLabels: { pool: 'edge' } } }), nodeWith('edge', 'a', { pool: 'edge' })],
@@ -1001,11 +989,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubeflow/community-distribution/pull/1579',
-    {
-      annotations: { 'cloud.google.com/neg': '{"ingress": false}' },
-      spec: { ...CLOSE, type: 'NodePort' },
-      extra: [ingress('gce')],
-    },
+    { annotations: { 'cloud.google.com/neg': '{"ingress": false}' }, spec: PORTS, extra: [ingress('gce')] },
     'Effective',
     'LoadBalancerTraffic',
     /enters through any Node that the load balancer of Ingress shop\/web picks$/,
@@ -1013,10 +997,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/6898',
-    {
-      annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-cross-zone-load-balancing-enabled`]: 'true' },
-      spec: { ...CLOSE, type: 'LoadBalancer' },
-    },
+    { annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-cross-zone-load-balancing-enabled`]: 'true' }, spec: BALANCED },
     'Effective',
     'LoadBalancerTraffic',
     /enters through targets in any zone, if the cross-zone load balancing that an annotation asks for is on; through its cluster IP/,
@@ -1044,7 +1025,7 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/F5Networks/k8s-bigip-ctlr/issues/3935',
     {
-      spec: { ...LOCAL, type: 'NodePort' },
+      spec: LOCAL_PORTS,
       nodes: ['a', 'b'],
       endpoints: ['a:a', 'b:b'],
       extra: [
@@ -1069,7 +1050,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/aws/amazon-vpc-cni-k8s/issues/2505',
-    { annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-internal`]: 'true' }, spec: { ...CLOSE, type: 'LoadBalancer' } },
+    { annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-internal`]: 'true' }, spec: BALANCED },
     'Effective',
     'LoadBalancerTraffic',
     /enters through Nodes in the zone of its address/,
@@ -1090,7 +1071,7 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/traefik/traefik/issues/12023',
     {
-      spec: { ...LOCAL, type: 'NodePort' },
+      spec: LOCAL_PORTS,
       endpoints: ['b:b'],
       extra: [
         beside('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', nodePortLB: true }] }] }),
@@ -1128,11 +1109,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/XenitAB/terraform-modules/pull/871',
-    {
-      annotations: { [`${AWS}-nlb-target-type`]: 'ip' },
-      spec: { ...CLOSE, type: 'LoadBalancer' },
-      endpoints: ['a:a', 'b:b'],
-    },
+    { annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: BALANCED, endpoints: ['a:a', 'b:b'] },
     'Ineffective',
     'ZoneFailsHealthCheck',
     /aws-ip-targets \(Service shop\/web\) goes around it$/,
@@ -1142,7 +1119,7 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3431',
     {
       annotations: { [`${AWS}-nlb-target-type`]: 'ip' },
-      spec: { ...CLOSE, type: 'LoadBalancer' },
+      spec: BALANCED,
       extra: [
         {
           ...binding({ targetType: 'ip' }),
@@ -1201,11 +1178,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3648',
-    {
-      spec: { type: 'NodePort' },
-      endpoints: ['a', 'b', 'c'],
-      extra: [ingress('alb'), ingressClass('alb', 'ingress.k8s.aws/alb')],
-    },
+    { spec: { type: 'NodePort' }, endpoints: ['a', 'b', 'c'], extra: [ingress('alb'), OF_ALB] },
     'NotWanted',
     'LoadBalancerTraffic',
     /through any Node that the load balancer of Ingress shop\/web picks$/,
@@ -1344,7 +1317,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
           'alb.ingress.kubernetes.io/target-type': 'ip',
           'alb.ingress.kubernetes.io/target-group-attributes': 'load_balancing.cross_zone.enabled=false',
         }),
-        ingressClass('alb', 'ingress.k8s.aws/alb'),
+        OF_ALB,
       ],
     },
     around('aws-alb'),
@@ -1404,19 +1377,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/k3s-io/k3s/issues/11077',
-    { spec: { ...CLOSE, type: 'LoadBalancer' }, extra: [daemonSet('svclb-web-3f2a1b0c', 'rancher/klipper-lb:v0.4.9')] },
+    { spec: BALANCED, extra: [daemonSet('svclb-web-3f2a1b0c', 'rancher/klipper-lb:v0.4.9')] },
     /enters through the Node whose address the client picks \(ServiceLB of k3s\);/,
     /Zones count where clients, or a load balancer outside, pick a Node of their own zone/,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/11342',
-    {
-      extra: [
-        ingress('nginx'),
-        ingressClass('nginx', 'k8s.io/ingress-nginx'),
-        controllerWith(['--enable-topology-aware-routing=true']),
-      ],
-    },
+    { extra: [ingress('nginx'), NGINX, controllerWith(['--enable-topology-aware-routing=true'])] },
     /; ingress-nginx \(Ingress shop\/web\) goes around it, by the same hints$/,
     /answer 503.*service-upstream=true/,
   ],
@@ -1516,10 +1483,10 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3518',
     {
-      spec: { ...CLOSE, type: 'NodePort' },
+      spec: PORTS,
       extra: [
         ingress('alb'),
-        { ...ingressClass('alb', 'ingress.k8s.aws/alb'), spec: { controller: 'ingress.k8s.aws/alb', parameters: ALB } },
+        { ...OF_ALB, spec: { controller: 'ingress.k8s.aws/alb', parameters: ALB } },
         { apiVersion: 'elbv2.k8s.aws/v1beta1', kind: 'IngressClassParams', metadata: ALB, spec: { targetType: 'ip' } },
       ],
     },
@@ -1986,7 +1953,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     {
       extra: [
         ingress('nginx'),
-        ingressClass('nginx', 'k8s.io/ingress-nginx'),
+        NGINX,
         daemonSet('nginx', 'registry.k8s.io/ingress-nginx/controller:v1.12.1', 'nginx', {
           args: ['--enable-topology-aware-routing=true'],
         }),
