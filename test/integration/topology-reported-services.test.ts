@@ -2498,6 +2498,15 @@ const ROWS: readonly ReportedRow[] = [
     /goes around the cluster IP: .*→ For members: rack awareness .* For connections through the cluster IP: Update/,
   ],
   [
+    'https://github.com/infinispan/infinispan-helm-charts/issues/71',
+    { spec: { clusterIP: 'None', publishNotReadyAddresses: true }, endpoints: ['a', 'b'], extra: [PUBLISHED] },
+    'NotWanted',
+    'Headless',
+    /^✗ no setting of this Service/,
+    /has clusterIP None\./,
+    /PublishedNotReady/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/118952',
     { version: '1.26.6', spec: { publishNotReadyAddresses: true }, endpoints: ['a', 'b'], extra: [PUBLISHED] },
     'NotWanted',

@@ -238,7 +238,8 @@ export const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
-export const failingCauses = ({ name, nodes, notServing, noZones, bypasses }: Facts): Cause[] => {
+/** Peers find one another by a headless Service before they are ready. */
+export const failingCauses = ({ name, service, nodes, notServing, noZones, bypasses }: Facts): Cause[] => {
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
   const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
   const zoneless = (): string =>
@@ -249,7 +250,9 @@ export const failingCauses = ({ name, nodes, notServing, noZones, bypasses }: Fa
       .map((own) =>
         cause('used', 'NoLocalEndpoints', `${own.evidence.object}: ${own.decides}.`, `Run ${own.setting}.`),
       ),
-    ...(notServing.length > 0 ? [cause('used', 'PublishedNotReady', unready)] : []),
+    ...(notServing.length > 0 && service.spec?.clusterIP !== 'None'
+      ? [cause('used', 'PublishedNotReady', unready)]
+      : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];
 };
