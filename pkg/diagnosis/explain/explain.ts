@@ -21,7 +21,7 @@ import { behindCauses, givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { zoneConstraint } from './scheduler.ts';
-import { waitingCauses } from './waiting.ts';
+import { waitingFor } from './waiting.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, failingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
 import { edgeRequest, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
@@ -126,7 +126,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isEdge = !wanted && edgeRequest(facts) !== undefined;
   // No client of a headless Service looks at hints, whether they are there or not.
   const isMoot = isEdge || kind.some(({ reason }) => reason === 'Headless');
-  const waiting = waitingCauses(facts);
+  const { causes: waiting } = waitingFor(facts);
   const pending = facts.pods.filter(({ nodeName }) => nodeName === '').length;
   const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));
   // Clients keep the endpoint that they have, whatever is asked for; those of API servers everywhere.

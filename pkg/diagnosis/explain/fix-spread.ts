@@ -166,7 +166,6 @@ export const exposeBeside: Fix = (facts) => {
     return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
   const { distribution } = settingsFor(facts);
   const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
-  return [
-    `# for clients that any Pod may answer, a second Service: kubectl expose service {name} -n {namespace} --name={name}-by-zone${field}`,
-  ];
+  const expose = `kubectl expose service {name} -n {namespace} --name={name}-by-zone${field}`;
+  return [`# for clients that any Pod may answer, a second Service: ${expose}`];
 };

@@ -108,14 +108,8 @@ export const keptCauses = (facts: Facts): Cause[] => {
   if (by === undefined || times < MUCH) return [];
   const evidence = `${by.client} (${by.evidence.object}) keeps to zones: endpoints in ${zone} (${own} of ${endpoints.length}) get ${times.toFixed(1)} times an even share each, if all zones have as many clients.`;
   const shares = /^istio(?!-a)/.test(by.client) ? OR_SHARES : '';
-  return [
-    cause(
-      'prerequisite',
-      'UnevenLoad',
-      evidence,
-      `${unplacedRemedy(facts, zone, times / endpoints.length) ?? remedyOf('PodsNotSpread')}${shares}`,
-    ),
-  ];
+  const remedy = unplacedRemedy(facts, zone, times / endpoints.length) ?? remedyOf('PodsNotSpread');
+  return [cause('prerequisite', 'UnevenLoad', evidence, `${remedy}${shares}`)];
 };
 
 /** Hints that are followed and still cost something. */

@@ -17,7 +17,7 @@ import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { SELECTS_NONE, drawnText, prefersApart, revisesPods, rollingText } from './scheduler.ts';
 import { spreadBy, workloadTitle, youngText, zoneConstraint } from './scheduler.ts';
-import { heldText, waitingCauses, waitingFor } from './waiting.ts';
+import { heldText, waitingFor } from './waiting.ts';
 
 /** `eu-1a 2, eu-1b 1`. */
 export const byZone = (counts: ReadonlyMap<string, number>): string =>
@@ -211,7 +211,7 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 /** What would give the zones Pods; undefined: what the code says. */
 const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]): string | undefined => {
   const first = found.find(({ isFirst }) => isFirst);
-  const { remedy } = waitingFor(facts);
+  const { remedy, causes } = waitingFor(facts);
   if (first !== undefined)
     return remedy && [VOLUMES_REMEDY, BARRED_REMEDY].includes(first.remedy ?? '')
       ? remedy
@@ -219,12 +219,11 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   // Where it may not run no label makes it run.
   if (found[0]?.remedy === PINNED_REMEDY && remedy === undefined) return PINNED_REMEDY;
   if (chosenBy(facts) !== '') return `${remedy ?? ''} ${ROLE_REMEDY} ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();
-  const [waiting] = waitingCauses(facts);
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;
   // What waits would not come to lie elsewhere by a restart.
   const kept =
     found.length === 0 && inOneZone(facts) && heldText(facts) ? `${VOLUMES_REMEDY}${SOFT_FOR_NEW}` : undefined;
-  return waiting && !isHeld ? waiting.remedy : (found[0]?.remedy ?? kept);
+  return causes[0] && !isHeld ? causes[0].remedy : (found[0]?.remedy ?? kept);
 };
 
 const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {
@@ -270,8 +269,9 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
     const isShared = workloads.some(({ kind, volumes }) => kind === 'Deployment' && volumes === true);
     const held = isStore(workloads) ? STORE_REMEDY : isShared ? SHARED_REMEDY : undefined;
-    const remedy = role === '' ? (waitingCauses(facts)[0]?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
-    return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${waitingFor(facts).text}`, remedy)];
+    const { text, causes } = waitingFor(facts);
+    const remedy = role === '' ? (causes[0]?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
+    return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${text}`, remedy)];
   }
   // Every zone has some, and more apart than its constraint allows (aws/karpenter-provider-aws#1528).
   const skew = Math.max(...counts.values()) - Math.min(...counts.values());
@@ -291,9 +291,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   // Pods are where they should be.
   if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
   const evidence = `${none}${why}${rolling}${text}${isTogether ? heldText(facts) : ''}${waitingFor(facts).text}${chosen}`;
-  return [
-    cause(empty.length > 0 ? 'effective' : 'prerequisite', 'PodsNotSpread', evidence, spreadRemedy(facts, found)),
-  ];
+  const stage = empty.length > 0 ? 'effective' : 'prerequisite';
+  return [cause(stage, 'PodsNotSpread', evidence, spreadRemedy(facts, found))];
 };
 
 /** Ports that only some of the Pods have, where a zone with clients has none of them. */

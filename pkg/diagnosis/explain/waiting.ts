@@ -8,7 +8,7 @@ import { selectsNode } from '../routers/kube-proxy.ts';
 import { barrier } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
-import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { cause, counted, listed, remedyOf } from './reasons.ts';
 import { allows, hardSpread, zoneConstraint } from './scheduler.ts';
 
 /** What hard constraints count although every Node there keeps the Pods away. */
@@ -98,7 +98,7 @@ export const waitingFor = (facts: Facts) => {
   const late =
     facts.workloads.length > 0 || facts.makers.length === 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
   const pending = [...new Set([...facts.pods.filter(({ nodeName }) => nodeName === ''), ...late])];
-  if (pending.length === 0) return { text: '' };
+  if (pending.length === 0) return { text: '', causes: [] };
   const wanted = Math.max(...facts.makers.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
   const labels = new Set([LABEL_HOSTNAME, ...facts.nodes.flatMap((node) => Object.keys(node.metadata?.labels ?? {}))]);
   const missing = facts.makers.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));
@@ -176,10 +176,6 @@ export const waitingFor = (facts: Facts) => {
   const whys = [...reasons.map(([, why]) => why), ...said.slice(0, 1).map((own) => `the scheduler says: ${own}`)];
   const who = `${pending.length === 1 ? 'Pod' : 'Pods'} ${listed(pending.map(({ name }) => name))} wait${pending.length === 1 ? 's' : ''}`;
   const text = ` ${who} for a Node${whys.length === 0 ? '' : ': '}${whys.join('; ')}.`;
-  return { text, remedy: reasons.flatMap(([, , remedy = []]) => remedy)[0] };
-};
-
-export const waitingCauses = (facts: Facts): Cause[] => {
-  const { text, remedy } = waitingFor(facts);
-  return text === '' ? [] : [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)];
+  const [remedy] = reasons.flatMap(([, , own = []]) => own);
+  return { text, remedy, causes: [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)] };
 };

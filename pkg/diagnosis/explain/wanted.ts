@@ -20,7 +20,7 @@ import { lastEvent, workingCounts } from './given.ts';
 import { localCauses } from './local.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle } from './scheduler.ts';
-import { waitingCauses, waitingFor } from './waiting.ts';
+import { waitingFor } from './waiting.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
@@ -65,10 +65,9 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
   const joined = facts.bypasses.find(({ client }) => client === 'cilium-clustermesh');
   const others = joined && `Other clusters may have endpoints: ${joined.decides}. For that: ${joined.setting}.`;
-  const waiting = waitingCauses(facts).map((each) => each.remedy)[0];
-  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (waiting ?? unwritten));
-  if (all.length === 0)
-    return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${waitingFor(facts).text}`, remedy)];
+  const { text, causes } = waitingFor(facts);
+  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (causes[0]?.remedy ?? unwritten));
+  if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text}`, remedy)];
   if (endpoints.length > 0) return [];
   const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
   if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];
