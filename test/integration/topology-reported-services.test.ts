@@ -160,6 +160,8 @@ const IN_ISTIO = {
   ...MESHED,
   spec: { nodeName: 'node-0', containers: [{ name: 'app' }, { name: 'istio-proxy', image: 'istio/proxyv2:1.22.3' }] },
 };
+const frontWith = ({ spec }: typeof MESHED | typeof IN_ISTIO) =>
+  frontOf('web').map((own) => (own.kind === 'Pod' ? { ...own, spec } : own));
 const AMBIENT = {
   ...MESHED,
   metadata: { ...MESHED.metadata, annotations: { 'ambient.istio.io/redirection': 'enabled' } },
@@ -2314,16 +2316,24 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://linkerd.io/2-edge/features/topology-aware-routing/',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b', 'c:c'],
-      extra: frontOf('web').map((own) =>
-        own.kind === 'Pod' ? { ...own, spec: { ...own.spec, ...MESHED.spec } } : own,
-      ),
-    },
+    { spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'], extra: frontWith(MESHED) },
     'Effective',
     'UnevenLoad',
     /^✓ .*\(UnevenLoad\); linkerd \(Pod front\/front-0\) goes around it, by the same hints/,
+    /Deployment front, .*\) are in a 2, b 0, c 0; /,
+  ],
+  [
+    'https://istio.io/latest/docs/tasks/traffic-management/locality-load-balancing/failover/',
+    {
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        ...frontWith(IN_ISTIO),
+        beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy: { outlierDetection: {} } }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✓ .* istio \(Pod front\/front-0\), which keeps to zones; .*\(UnevenLoad\)/,
     /Deployment front, .*\) are in a 2, b 0, c 0; /,
   ],
   [

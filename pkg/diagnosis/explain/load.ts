@@ -27,7 +27,8 @@ export const callersOf = (facts: Facts) => {
   if (isPast || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
   const { callers, pods } = callingOf(service, index.bypasses);
   const counts = countBy(pods, ({ pod: { nodeName } }) => index.zoneOf.get(nodeName) ?? '');
-  if (pods.length === 0 || counts.has('') || routes.every(({ mode }) => mode === '')) return undefined;
+  const isZonal = bypasses.some(({ keeps }) => keeps) || routes.some(({ mode }) => mode !== '');
+  if (pods.length === 0 || counts.has('') || !isZonal) return undefined;
   const zones = [...countBy(endpoints, ({ zone }) => zone)];
   const isEven = zones.every(([zone, own]) => {
     const share = (counts.get(zone) ?? 0) / pods.length;
@@ -105,7 +106,9 @@ export const keptCauses = (facts: Facts): Cause[] => {
   const counts = [...countBy(endpoints, ({ zone }) => zone)].filter(([zone]) => clientZones.includes(zone));
   const [[zone, own] = ['', Infinity]] = counts.sort(([, a], [, b]) => a - b);
   const times = endpoints.length / clientZones.length / own;
-  if (by === undefined || times < MUCH) return [];
+  if (by === undefined) return [];
+  const hasNone = [...(callersOf(facts)?.zones.values() ?? [])].includes(0);
+  if (times < MUCH || hasNone) return callerCauses(facts);
   const evidence = `${by.client} (${by.evidence.object}) keeps to zones: endpoints in ${zone} (${own} of ${endpoints.length}) get ${times.toFixed(1)} times an even share each, if all zones have as many clients.`;
   const shares = /^istio(?!-a)/.test(by.client) ? OR_SHARES : '';
   const remedy = unplacedRemedy(facts, zone, times / endpoints.length) ?? remedyOf('PodsNotSpread');
