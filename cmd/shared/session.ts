@@ -81,7 +81,4 @@ const electionOf = ({ config, client, namespace, ownNamespace, logger }: Control
   };
 };
 
-export const candidateOf = (session: ControllerSession): Candidate => {
-  const { client, clock, random, logger, identity } = session;
-  return { client, clock, random, logger, identity, election: electionOf(session) };
-};
+export const candidateOf = (session: ControllerSession): Candidate => ({ ...session, election: electionOf(session) });

@@ -190,17 +190,14 @@ const returned = (input: DecideInput): Found => {
   // No plan can save more than all that crosses now.
   if (input.figures.crossZoneCost <= worthwhile) return NOTHING;
   const { endpoints, current, policy } = input;
-  const { minEndpoints, cost, effort } = policy;
   const most = {
+    ...policy,
     endpoints,
     demand: largest(input.past, input.demand),
     // The largest of many estimates is above their mean by noise: half of what is left to the threshold is for that.
     targetUtilization: (policy.targetUtilization + policy.upperUtilization) / 2,
-    minEndpoints,
     stickiness: policy.worthwhileSaving,
     spreadInForce: current.spread,
-    cost,
-    effort,
   };
   const { crossZoneCost } = evaluatePlan(most);
   // Most of the time a bound is enough to see that nothing is to be gained.

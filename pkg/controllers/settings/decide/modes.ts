@@ -99,7 +99,7 @@ const decideNamespace = ({ namespace, selfHosted, cluster, seed }: ShootSnapshot
 };
 
 export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision => {
-  const { namespace, cluster, seed, services, etcds, gardener, governing, context } = snapshot;
+  const { namespace, cluster, seed, services, gardener, governing } = snapshot;
   const decision = heldByConfiguration(decideNamespace(snapshot), governing);
   const layerSeven = layerSevenOf(services, gardener, cluster?.spec?.shoot?.metadata?.annotations);
   return decided('shoot-settings', namespace, {
@@ -107,7 +107,7 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
     decision,
     ...(cluster && { regarding: regardingOf(CLUSTERS, cluster) }),
     source: seed.source,
-    objects: decideObjects({ decision, scope: 'shoot', services, etcds, layerSevenOf: layerSeven, governing, context }),
+    objects: decideObjects({ ...snapshot, decision, scope: 'shoot', layerSevenOf: layerSeven }),
   });
 };
 
@@ -115,9 +115,9 @@ export const decideShootSettings = (snapshot: ShootSnapshot): NamespaceDecision 
 export const decideExtensionSettings = (
   options: GardenerSnapshot & { readonly seed: SeedReading },
 ): NamespaceDecision => {
-  const { namespace, seed, services, governing, context } = options;
+  const { namespace, seed, governing } = options;
   const decision = heldByConfiguration(decideSeedExtensionRouting(seed.seed), governing);
-  const objects = decideObjects({ decision, scope: undefined, services, etcds: [], governing, context });
+  const objects = decideObjects({ ...options, decision, scope: undefined, etcds: [] });
   return decided('extension-settings', namespace, { decision, source: seed.source, objects });
 };
 
@@ -129,7 +129,7 @@ export interface GardenSnapshot extends ControlPlaneSnapshot {
 
 /** The garden namespace and those of runtime extensions, by the Garden. */
 export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecision => {
-  const { namespace, components, garden, services, etcds, gardener, governing, context } = snapshot;
+  const { namespace, components, garden, services, gardener, governing } = snapshot;
   const decision = heldByConfiguration(decideGardenRouting(garden), governing);
   const scope = components ? 'garden' : undefined;
   return decided('garden-settings', namespace, {
@@ -137,15 +137,7 @@ export const decideGardenSettings = (snapshot: GardenSnapshot): NamespaceDecisio
     decision,
     ...(components && garden?.metadata?.name !== undefined && { regarding: regardingOf(GARDENS, garden) }),
     source: garden === undefined ? 'none' : 'Garden',
-    objects: decideObjects({
-      decision,
-      scope,
-      services,
-      etcds,
-      layerSevenOf: layerSevenOf(services, gardener),
-      governing,
-      context,
-    }),
+    objects: decideObjects({ ...snapshot, decision, scope, layerSevenOf: layerSevenOf(services, gardener) }),
   });
 };
 
