@@ -146,12 +146,7 @@ interface OpenClient {
   newest: Record<string, number>;
 }
 
-interface OpenPod {
-  service: string;
-  served: number;
-  refused: number;
-  filled: number;
-}
+type OpenPod = { -readonly [Field in keyof PodSecond]: PodSecond[Field] };
 
 interface OpenSecond {
   lateMs: number;

@@ -83,12 +83,9 @@ export interface StrategyRun {
   readonly changes: readonly PlanChange[];
 }
 
-export interface ScenarioRun {
+export interface ScenarioRun extends Pick<Scenario, 'title' | 'watched' | 'longLivedShare'> {
   readonly scenario: string;
-  readonly title: string;
   readonly metrics: MetricsPath;
-  readonly watched: string;
-  readonly longLivedShare: number;
   /** Seconds since the scenario began. */
   readonly phases: readonly {
     readonly name: string;

@@ -2,16 +2,10 @@
 import { createCrdController } from './crds.ts';
 import { createEndpointSliceController } from './endpointslice-controller.ts';
 import { createGarbageCollector, createNamespaceController } from './lifecycle.ts';
-import type { Registry } from './served-resource.ts';
-import type { ObjectStore } from './store.ts';
 import type { TaskRunner } from './task-runner.ts';
-import type { Writer } from './writer.ts';
+import type { SandboxParts } from './writer.ts';
 
-interface Options {
-  readonly store: ObjectStore;
-  readonly writer: Writer;
-  readonly registry: Registry;
-  readonly now: () => number;
+interface Options extends SandboxParts {
   readonly minor: () => number;
   /** Run the EndpointSlice controller too. */
   readonly endpointSlices: boolean;

@@ -4,17 +4,10 @@ import { timestamp } from './metadata.ts';
 import { asArray, asRecord, asString, isRecord, nameOf, namespaceOf } from './object.ts';
 import type { JsonRecord, StoredObject } from './object.ts';
 import { conform, validateSchema } from './schema.ts';
-import { servedCustom, type KindRules, type Registry, type ServedResource } from './served-resource.ts';
-import { resourceKey, type Change, type ObjectStore } from './store.ts';
+import { servedCustom, type KindRules, type ServedResource } from './served-resource.ts';
+import { resourceKey, type Change } from './store.ts';
 import { createTaskRunner, type TaskRunner } from './task-runner.ts';
-import type { WriteContext, Writer } from './writer.ts';
-
-interface Dependencies {
-  readonly store: ObjectStore;
-  readonly writer: Writer;
-  readonly registry: Registry;
-  readonly now: () => number;
-}
+import type { SandboxParts, WriteContext } from './writer.ts';
 
 const CRDS_KEY = resourceKey(CUSTOM_RESOURCE_DEFINITIONS);
 const CONTEXT: WriteContext = {
@@ -54,7 +47,7 @@ export const resourceOfCrd = (crd: StoredObject): ServedResource | undefined => 
   );
 };
 
-export const createCrdController = ({ store, writer, registry, now }: Dependencies): TaskRunner => {
+export const createCrdController = ({ store, writer, registry, now }: SandboxParts): TaskRunner => {
   /** What was served under the same name before a CRD took it. */
   const replaced = new Map<string, ServedResource>();
 

@@ -4,17 +4,13 @@ import type { KubernetesObject, ObjectRef } from '../../pkg/apis/meta.ts';
 import { badRequest } from './errors.ts';
 import { fillSystemFields, tidyMetadata } from './metadata.ts';
 import { clone, type StoredObject } from './object.ts';
-import type { Registry, RuleContext, ServedResource } from './served-resource.ts';
-import { resourceKey, type ObjectStore } from './store.ts';
+import type { RuleContext, ServedResource } from './served-resource.ts';
+import { resourceKey } from './store.ts';
 import type { Sandbox } from './types.ts';
-import { targetOf, type WriteContext, type Writer } from './writer.ts';
+import { type SandboxParts, targetOf, type WriteContext } from './writer.ts';
 
-interface Dependencies {
-  readonly store: ObjectStore;
-  readonly registry: Registry;
-  readonly writer: Writer;
+interface Dependencies extends SandboxParts {
   readonly rules: () => RuleContext;
-  readonly now: () => number;
 }
 
 const CONTEXT: WriteContext = {

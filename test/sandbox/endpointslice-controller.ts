@@ -4,21 +4,17 @@ import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, EVENTS, NODES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
 import { timestamp } from './metadata.ts';
 import { asArray, asRecord, isRecord, labelsOf, nameOf, namespaceOf, type StoredObject } from './object.ts';
-import type { Registry, ServedResource } from './served-resource.ts';
+import type { ServedResource } from './served-resource.ts';
 import { desiredEndpoints, selects, type Family } from './slice-endpoints.ts';
 import { zoneRatios } from './slice-auto.ts';
 import { applyHints, hintModeOf, type HintEvent } from './slice-hints.ts';
 import { LABEL_MANAGED_BY, MANAGED_BY, planSlices, reuseNames, type SlicePlan } from './slice-plan.ts';
-import { resourceKey, type Change, type ObjectStore } from './store.ts';
+import { resourceKey, type Change } from './store.ts';
 import { createTaskRunner, type TaskRunner } from './task-runner.ts';
-import type { WriteContext, Writer } from './writer.ts';
+import type { SandboxParts, WriteContext } from './writer.ts';
 
-interface Dependencies {
-  readonly store: ObjectStore;
-  readonly writer: Writer;
-  readonly registry: Registry;
+interface Dependencies extends SandboxParts {
   readonly minor: () => number;
-  readonly now: () => number;
 }
 
 /** As whom the controller writes. */

@@ -3,12 +3,7 @@ import { statusError, type StatusError } from './errors.ts';
 import type { Fault, FaultMatch } from './types.ts';
 
 /** What a fault can be matched against. */
-export interface FaultSubject {
-  readonly verb: string;
-  readonly resource: string;
-  readonly user: string;
-  readonly name: string;
-}
+export type FaultSubject = Required<FaultMatch>;
 
 /** True when every given property is equal. */
 export const matchesFault = (match: FaultMatch | undefined, subject: FaultSubject): boolean =>

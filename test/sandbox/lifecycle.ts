@@ -1,15 +1,9 @@
 // What a cluster does by itself about deletion: namespaces are emptied, dependents of gone owners are collected.
 import { labelsOf, nameOf, namespaceOf, type StoredObject } from './object.ts';
-import type { Registry, ServedResource } from './served-resource.ts';
+import type { ServedResource } from './served-resource.ts';
 import { resourceKey, type Change, type ObjectStore } from './store.ts';
 import { createTaskRunner, type TaskRunner } from './task-runner.ts';
-import type { WriteContext, Writer } from './writer.ts';
-
-interface Dependencies {
-  readonly store: ObjectStore;
-  readonly writer: Writer;
-  readonly registry: Registry;
-}
+import type { SandboxParts, WriteContext, Writer } from './writer.ts';
 
 const NAMESPACES = '/namespaces';
 
@@ -35,7 +29,7 @@ const removeAll = async (
 };
 
 /** Empties terminating namespaces, then lets them go. */
-export const createNamespaceController = ({ store, writer, registry }: Dependencies): TaskRunner => {
+export const createNamespaceController = ({ store, writer, registry }: Omit<SandboxParts, 'now'>): TaskRunner => {
   const contents = (namespace: string): [ServedResource, StoredObject][] =>
     registry
       .all()
@@ -78,7 +72,7 @@ interface Dependent {
 }
 
 /** Deletes what a gone object owned, unless another writer still owns it. */
-export const createGarbageCollector = ({ store, writer }: Dependencies): TaskRunner => {
+export const createGarbageCollector = ({ store, writer }: Omit<SandboxParts, 'now'>): TaskRunner => {
   const dependents = new Map<string, Map<string, Dependent>>();
   /** Owners that were seen going: an object that names one comes too late. */
   const gone = new Set<string>();

@@ -45,12 +45,7 @@ export interface SandboxRequest {
 }
 
 /** What a fault matches: every given property must be equal. */
-export interface FaultMatch {
-  verb?: string;
-  resource?: string;
-  user?: string;
-  name?: string;
-}
+export type FaultMatch = Partial<Pick<SandboxRequest, 'verb' | 'resource' | 'user' | 'name'>>;
 
 export type Fault =
   | { kind: 'status'; match?: FaultMatch; code: number; reason?: string; retryAfterSeconds?: number; times?: number }

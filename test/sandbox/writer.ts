@@ -12,7 +12,7 @@ import {
   wipeSystemFields,
 } from './metadata.ts';
 import { asArray, asRecord, asString, clone, nameOf, namespaceOf, type StoredObject } from './object.ts';
-import type { RuleContext, ServedResource } from './served-resource.ts';
+import type { Registry, RuleContext, ServedResource } from './served-resource.ts';
 import { resourceKey, type ObjectStore } from './store.ts';
 
 /** Who writes. */
@@ -54,6 +54,14 @@ export interface Writer {
   update(target: Target, change: (stored: StoredObject) => StoredObject, context: WriteContext): Promise<StoredObject>;
   /** Returns the object as it is now, or undefined once it is gone. */
   remove(target: Target, input: DeleteInput, context: WriteContext): Promise<StoredObject | undefined>;
+}
+
+/** What works inside the sandbox is made with. */
+export interface SandboxParts {
+  readonly store: ObjectStore;
+  readonly writer: Writer;
+  readonly registry: Registry;
+  readonly now: () => number;
 }
 
 interface Dependencies {

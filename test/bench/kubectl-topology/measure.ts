@@ -2,18 +2,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { parseCpuSeconds, parseMemory } from '../processes.ts';
+import { type ChildOptions, parseCpuSeconds, parseMemory } from '../processes.ts';
 import { median } from '../statistics.ts';
 import type { Measurement, Run } from './types.ts';
 
-export interface Program {
+export interface Program extends Omit<ChildOptions, 'logFile'> {
   /** As a person would type it. */
   readonly title: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  /** Core to pin to; left out: any. */
-  readonly core?: number | undefined;
 }
 
 /** What is read last is at most this old when the program ends. */
