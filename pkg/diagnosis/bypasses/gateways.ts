@@ -41,25 +41,26 @@ export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }:
 const EVERY_ZONE =
   'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
 
-const zonesOn = (at: string, { pods, nodes }: Around, isIt: (pod: PodSummary) => boolean): ReadonlySet<string> => {
-  const hosts = new Set((pods.get(at) ?? []).filter(isIt).map(({ nodeName }) => nodeName));
-  return new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode));
+const zonesOf = (pods: readonly PodSummary[] = [], { nodes }: Around): string[] => {
+  const hosts = new Set(pods.map(({ nodeName }) => nodeName));
+  return [...new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode))];
 };
 
 /** Where a gateway of Istio runs, if not in all zones: by the label that its Gateways select (istio/istio#40113). */
 export const placedText = ({ from = '', clients }: Pick<Found, 'from' | 'clients'>, index: Around): string => {
-  const zones = zonesOn(clients ? '' : from, index, ({ labels }) => /^(?!pilot$)./.test(labels['istio'] ?? ''));
-  return zones.size === 0 || index.nodes.every((own) => zones.has(zoneOfNode(own))) ? '' : `, and runs in ${[...zones].join(', ')} alone`;
+  const own = clients ? [] : index.pods.get(from)?.filter(({ labels }) => /^(?!pilot$)./.test(labels['istio'] ?? ''));
+  const zones = zonesOf(own, index);
+  return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length) ? '' : `, and runs in ${zones.join(', ')} alone`;
 };
 
 /** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
 export const ofWaypoint = (name: string, service: Service, index: Around) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
   const at = marks['istio.io/use-waypoint-namespace'] ?? serviceRefOf(service).namespace;
-  const zones = zonesOn(at, index, ({ labels }) => labels[GATEWAY] === name);
-  const isEverywhere = zones.size > 0 && index.nodes.every((node) => zones.has(zoneOfNode(node)));
+  const zones = zonesOf(index.pods.get(at)?.filter(({ labels }) => labels[GATEWAY] === name), index);
+  const isEverywhere = zones.length > 0 && index.nodes.every((node) => zones.includes(zoneOfNode(node)));
   return {
-    controller: `in ${zones.size === 0 ? 'whatever zone' : [...zones].join(', ')}`,
+    controller: `in ${zones.length === 0 ? 'whatever zone' : zones.join(', ')}`,
     own: isEverywhere ? {} : { keeps: false, setting: EVERY_ZONE.replace('{at}', at) },
   };
 };
@@ -67,17 +68,14 @@ export const ofWaypoint = (name: string, service: Service, index: Around) => {
 export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
 
 /** Of a DestinationRule: a subset that is not in every zone that has Pods of the Service. */
-export const splitText = (service: Service, { rules, podsOf, nodes }: Around): string => {
-  const zones = new Map(nodes.map((node) => [nameOf(node), zoneOfNode(node)]));
-  const zonesOf = (matchLabels: StringMap): string[] => {
-    const own = podsOf(service).filter(({ labels }) => matchesSelector({ matchLabels }, labels));
-    return [...new Set(own.flatMap(({ nodeName }) => zones.get(nodeName) ?? []))];
-  };
-  const own = rules.filter(({ services }) => services.includes(keyOfService(service)));
-  const parts = own.flatMap(({ subsets = [] }) => subsets.map((labels) => ({ labels, within: zonesOf(labels) })));
-  const split = parts.find(({ within }) => within.length > 0 && within.length < zonesOf({}).length);
+export const splitText = (service: Service, index: Around): string => {
+  const within = (matchLabels: StringMap = {}): string[] =>
+    zonesOf(index.podsOf(service).filter(({ labels }) => matchesSelector({ matchLabels }, labels)), index);
+  const own = index.rules.filter(({ services }) => services.includes(keyOfService(service)));
+  const parts = own.flatMap(({ subsets = [] }) => subsets.map((labels) => ({ labels, zones: within(labels) })));
+  const split = parts.find(({ zones }) => zones.length > 0 && zones.length < within().length);
   const named = Object.entries(split?.labels ?? {}).map((pair) => pair.join('='));
-  return split ? `; its subset ${named.join()} is in ${split.within.join()} alone: what goes to that crosses` : '';
+  return split ? `; its subset ${named.join()} is in ${split.zones.join()} alone: what goes to that crosses` : '';
 };
 
 interface Around {
