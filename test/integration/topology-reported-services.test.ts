@@ -174,6 +174,8 @@ const routed = (own: object) =>
   inShop('traefik.io/v1alpha1', 'IngressRoute', { routes: [{ services: [{ name: 'web', ...own }] }] });
 const traefik = (image: string, ...args: string[]) =>
   inShop('apps/v1', 'Deployment', { template: { spec: { containers: [{ image, args }] } } });
+const BY_DEFAULT = '--providers.kubernetescrd.nativeLBByDefault=true';
+const NONE_KEPT = '--serversTransport.maxIdleConnsPerHost=-1';
 const DIRECT = {
   template: { spec: { containers: [{ image: 'gateway:1', env: [{ name: 'direct_functions', value: 'true' }] }] } },
 };
@@ -1368,12 +1370,12 @@ const ROWS: readonly ReportedRow[] = [
     /sends to the cluster IP of Service shop\/web \(IngressRoute shop\/\S+\) and keeps .*maxIdleConnsPerHost: -1/,
   ],
   [
-    'https://github.com/traefik/traefik/issues/10303 (by default)',
-    { spec: CLOSE, extra: [routed({}), traefik('traefik:v3.1.2', '--providers.kubernetescrd.nativeLBByDefault=true')] },
+    'https://github.com/traefik/traefik/issues/10303 (by default, none kept)',
+    { spec: CLOSE, extra: [routed({}), traefik('traefik:v3.1.2', BY_DEFAULT, NONE_KEPT)] },
     'Effective',
-    'StickyClients',
-    KEEP_TO_ONE,
-    /IngressRoute shop\/beside\) and keeps/,
+    '',
+    /^✓ effective: 100 % [^;]*$/,
+    /Service shop\/web/,
   ],
   [
     'https://github.com/kubermatic/kubermatic/issues/15243',

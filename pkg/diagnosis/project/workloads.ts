@@ -162,7 +162,7 @@ const updatedOf = (object: Fields): number | undefined => {
 
 /** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs. */
 const STEERS =
-  /^(?:--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true)$/gim;
+  /^(?:--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?serverstransport\.maxidleconnsperhost=-1|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true)$/gim;
 
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
