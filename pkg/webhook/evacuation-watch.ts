@@ -1,5 +1,4 @@
 // Follows the ZoneEvacuations, few and small objects, and says which zones are being left now.
-import type { KubernetesObject } from '../apis/meta.ts';
 import { ZONE_EVACUATIONS } from '../apis/resources.ts';
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { type SliceSubject, isRunning, joiningOf, takesWholeZone } from '../evacuation/accept.ts';
@@ -11,7 +10,7 @@ const LOOK_MS = 5_000;
 
 export const createEvacuationWatch = (options: Pick<CacheOptions<never>, 'client' | 'clock' | 'random' | 'logger'>) => {
   const { clock, logger } = options;
-  const cache = createCache<ZoneEvacuation & KubernetesObject>({ ...options, resource: ZONE_EVACUATIONS });
+  const cache = createCache<ZoneEvacuation>({ ...options, resource: ZONE_EVACUATIONS });
   const callbacks: (() => void)[] = [];
   let before: string | undefined;
   const running = (): ZoneEvacuation[] => cache.list().filter((one) => isRunning(one, clock.now()));

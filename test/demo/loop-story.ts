@@ -1,7 +1,6 @@
 // The demo's last act: a Service whose load is uneven, and hints that follow it.
 import type { Service } from '../../pkg/apis/core.ts';
 import type { FlowPolicy } from '../../pkg/apis/flow-policy.ts';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { FLOW_POLICIES, NAMESPACES, SERVICES } from '../../pkg/apis/resources.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
@@ -62,7 +61,7 @@ const tell = async ({ cluster: { client } }: Stage, reasons: readonly string[]):
   await until(
     'the FlowPolicy says why',
     async () => {
-      policy = await client.get<FlowPolicy & KubernetesObject>(FLOW_POLICIES, { namespace: SHOP, name: WEB });
+      policy = await client.get<FlowPolicy>(FLOW_POLICIES, { namespace: SHOP, name: WEB });
       return reasons.includes(policy.status?.lastChanges?.[0]?.reason ?? '') || JSON.stringify(policy.status);
     },
     TIMEOUT_MS,

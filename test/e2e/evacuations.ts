@@ -19,8 +19,6 @@ import { ofLength, waitFor, type WaitOptions } from './bed/machine.ts';
 /** A reconciler as it is installed: it leads by its Lease. */
 export const AS_INSTALLED = { config: { leaderElection: {} } } as const;
 
-export type StoredEvacuation = ZoneEvacuation & KubernetesObject;
-
 /** Resolves once ZoneEvacuations are served. */
 export const defineEvacuations = async (client: Pick<Client, 'create' | 'list'>): Promise<void> => {
   await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
@@ -28,7 +26,7 @@ export const defineEvacuations = async (client: Pick<Client, 'create' | 'list'>)
 };
 
 /** An evacuation of zone a for an hour, whatever the capacity elsewhere, unless the spec says another. */
-export const evacuationNamed = (name: string, spec: Partial<ZoneEvacuationSpec> = {}): StoredEvacuation => ({
+export const evacuationNamed = (name: string, spec: Partial<ZoneEvacuationSpec> = {}): ZoneEvacuation => ({
   apiVersion: apiVersionOf(ZONE_EVACUATIONS),
   kind: ZONE_EVACUATIONS.kind,
   metadata: { name },
@@ -41,10 +39,10 @@ export const reachesPhase = (
   name: string,
   phases: readonly string[],
   options?: WaitOptions,
-): Promise<StoredEvacuation> =>
+): Promise<ZoneEvacuation> =>
   waitFor(
     `${name} is ${phases.join(' or ')}`,
-    () => client.get<StoredEvacuation>(ZONE_EVACUATIONS, { name }),
+    () => client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name }),
     ({ status }) => phases.includes(status?.phase ?? ''),
     options,
   );
@@ -53,7 +51,7 @@ export const reachesPhase = (
 export const allReturned = async (client: Pick<Client, 'list'>, options?: WaitOptions): Promise<void> => {
   await waitFor(
     'every evacuation has returned',
-    async () => (await client.list<StoredEvacuation>(ZONE_EVACUATIONS)).items.map(({ status }) => status?.phase),
+    async () => (await client.list<ZoneEvacuation>(ZONE_EVACUATIONS)).items.map(({ status }) => status?.phase),
     (phases) => phases.every((phase) => phase === 'Returned'),
     options,
   );

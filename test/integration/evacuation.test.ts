@@ -63,8 +63,7 @@ describe('evacuating a zone on the sandbox', () => {
       metadata: { name, creationTimestamp: new Date(bed.clock.now()).toISOString() },
       spec: { zone: name, duration: '1h', percent: 100, rounding: 'Up', force: false, ...spec },
     } as KubernetesObject);
-  const status = (name = 'eu-1a') =>
-    bed.sandbox.get<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, { name })?.status;
+  const status = (name = 'eu-1a') => bed.sandbox.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name })?.status;
   const reaches = (phase: string, name?: string) =>
     bed.until(() => expect(status(name)?.phase, JSON.stringify(status(name)?.conditions)).to.equal(phase), 100);
   /** What is refused is looked at again every 15 s, so that all is never quiet. */

@@ -1,7 +1,6 @@
 // In which order Services are written: the webhook's own, then those with most traffic where that is known, then those with most endpoints.
 import { type EndpointSlice, serviceKeyOf } from '../../apis/core.ts';
 import type { FlowPolicy, FlowPolicyStatus } from '../../apis/flow-policy.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
 import { keyOf } from '../../apis/values.ts';
 import type { MeasuredLoad } from '../../evacuation/capacity.ts';
@@ -28,7 +27,7 @@ export const readTraffic = async (
 ) => {
   const traffic = new Map<string, { readonly demand: number; readonly measured: MeasuredLoad | undefined }>();
   try {
-    for await (const { items } of client.pages<FlowPolicy & KubernetesObject>(FLOW_POLICIES, {}, signal))
+    for await (const { items } of client.pages<FlowPolicy>(FLOW_POLICIES, {}, signal))
       for (const policy of items) {
         const demand = Number(policy.status?.demand);
         if (demand > 0) traffic.set(keyOf(policy), { demand, measured: measuredIn(policy.status ?? {}) });

@@ -158,7 +158,7 @@ export const openFlowCaches = (open: OpenCache, { enabled: grouped }: FlowContro
     pods: open<FlowPod>(PODS, { transform: createPodProjection() }),
     nodes: open<FlowNode>(NODES, { transform: (node) => projectNode(node, grouped) }),
     /** Absent where the definition is not installed: every Service then has the defaults. */
-    policies: open<FlowPolicy & KubernetesObject>(FLOW_POLICIES, {}),
+    policies: open<FlowPolicy>(FLOW_POLICIES, {}),
     namespaces: open<Namespace>(NAMESPACES, { transform: projectNamespace }),
   };
 };

@@ -72,7 +72,7 @@ export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal)
     if (pass === PASSES)
       throw new Error(`Services and EndpointSlices are written by others: not clean after ${pass} passes`);
   }
-  for (const policy of await find<FlowPolicy & KubernetesObject>(options, FLOW_POLICIES, isOwnPolicy, signal)) {
+  for (const policy of await find<FlowPolicy>(options, FLOW_POLICIES, isOwnPolicy, signal)) {
     await ifFound(client.delete(FLOW_POLICIES, refOf(policy), {}, signal));
     report.policies += 1;
   }

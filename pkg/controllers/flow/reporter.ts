@@ -9,7 +9,6 @@ import { defined, refOf, refOfKey } from '../../apis/values.ts';
 import type { Service } from '../../apis/core.ts';
 import { FLOW_POLICY_API_VERSION } from '../../apis/flow-policy.ts';
 import type { FlowPolicy, FlowPolicyCondition, FlowPolicyStatus } from '../../apis/flow-policy.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
 import { COMMANDS, LABEL_MANAGED_BY } from '../../apis/names.ts';
 import { FLOW_POLICIES, SERVICES, regardingOf } from '../../apis/resources.ts';
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
@@ -51,7 +50,7 @@ const NOT_REQUESTED: Problem = { reason: 'NotRequested', message: 'the Service d
 
 const OWN_ZONES: HintsInForce = { spread: false, endpoints: [] };
 
-const emptyPolicy = ({ metadata }: Service): FlowPolicy & KubernetesObject => {
+const emptyPolicy = ({ metadata }: Service): FlowPolicy => {
   const { name = '', namespace = '', uid = '' } = metadata ?? {};
   return {
     apiVersion: FLOW_POLICY_API_VERSION,

@@ -9,7 +9,6 @@ import { CONFIG_API_VERSION } from '../../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
 import { flowPolicyDefinition } from '../../../hack/lib/crd.ts';
 import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { FLOW_POLICIES } from '../../../pkg/apis/resources.ts';
 import { POD_METRICS } from '../../../pkg/metrics/resource-metrics.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
@@ -101,7 +100,7 @@ const measure = async (
 /** Every Service's load is known, and its status says so. */
 const observed = (sandbox: Sandbox): number =>
   sandbox
-    .list<FlowPolicy & KubernetesObject>(FLOW_POLICIES)
+    .list<FlowPolicy>(FLOW_POLICIES)
     .filter(({ status }) =>
       status?.conditions?.some(({ type, status: holds }) => type === 'Observed' && holds === 'True'),
     ).length;

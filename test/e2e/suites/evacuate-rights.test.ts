@@ -13,9 +13,10 @@ import { type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { ofLength, waitFor } from '../bed/machine.ts';
 import { documents, INJECTED, openHelm } from '../chart.ts';
 import { describeProxies, restartWebhook, startWebhook } from '../commands.ts';
-import { AS_INSTALLED, type StoredEvacuation, defineEvacuations, markedSlices } from '../evacuations.ts';
+import { AS_INSTALLED, defineEvacuations, markedSlices } from '../evacuations.ts';
 import { connectAs, describeReconciler } from '../hints-support.ts';
 import { proxyVersions } from '../model-cluster.ts';
+import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
 const [ZONE] = ZONES;
@@ -37,8 +38,8 @@ describe('evacuations by several people, on several kube-proxies', function suit
 
   const topology = (...words: string[]): Promise<Ran> =>
     runTopology([...words, '--kubeconfig', operator], { now: () => Date.now() });
-  const evacuations = async (): Promise<StoredEvacuation[]> =>
-    (await client.list<StoredEvacuation>(ZONE_EVACUATIONS)).items;
+  const evacuations = async (): Promise<ZoneEvacuation[]> =>
+    (await client.list<ZoneEvacuation>(ZONE_EVACUATIONS)).items;
   const settles = (node: BedNode, what: string, accept: (there: number) => boolean) =>
     waitFor(
       `from ${node.name}: ${what}`,
@@ -139,7 +140,7 @@ describe('evacuations by several people, on several kube-proxies', function suit
   it("takes the object of the page's alert from an account that may do nothing else, and moves", async () => {
     const text = yamlBlocks(PAGE).find((block) => block.includes('kind: ZoneEvacuation')) ?? '';
     const receiver = await connectAs(bed(), 'evacuator', []);
-    await receiver.create(ZONE_EVACUATIONS, parse(text) as StoredEvacuation);
+    await receiver.create(ZONE_EVACUATIONS, parse(text) as ZoneEvacuation);
     await receiver.close();
     await waitFor('what the alert made is done', evacuations, ([one]) => one?.status?.phase === 'Evacuated');
     await returnAll();

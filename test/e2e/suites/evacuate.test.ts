@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, NOWHERE } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
-import type { ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
+import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { mastersGroup } from '../bed/access.ts';
@@ -15,7 +15,6 @@ import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index
 import { ofLength, waitFor } from '../bed/machine.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
 import { allReturned, AS_INSTALLED, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
-import type { StoredEvacuation } from '../evacuations.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, describeReconciler, serviceSelector, slicesOf } from '../hints-support.ts';
 import { type MetricsApi, type PodReading, startMetricsApi } from '../metrics-api.ts';
@@ -43,9 +42,9 @@ describe('evacuating a zone', () => {
   let untouched: Map<string, string[]>;
   let metricsApi: MetricsApi | undefined;
 
-  const evacuate = (name: string, spec: Partial<ZoneEvacuationSpec>): Promise<StoredEvacuation> =>
+  const evacuate = (name: string, spec: Partial<ZoneEvacuationSpec>): Promise<ZoneEvacuation> =>
     client.create(ZONE_EVACUATIONS, evacuationNamed(name, spec));
-  const reaches = (name: string, ...phases: string[]): Promise<StoredEvacuation> => reachesPhase(client, name, phases);
+  const reaches = (name: string, ...phases: string[]): Promise<ZoneEvacuation> => reachesPhase(client, name, phases);
   const end = (name: string): Promise<void> => client.delete(ZONE_EVACUATIONS, { name });
   const slices = (service: BedService): Promise<EndpointSlice[]> =>
     slicesOf(client, service.namespace, serviceSelector(service.name));

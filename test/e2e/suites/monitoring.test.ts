@@ -9,7 +9,6 @@ import { alertFiles } from '../../../hack/lib/alerts.ts';
 import { ROWS } from '../../../hack/lib/dashboard-panels.ts';
 import type { Query } from '../../../hack/lib/dashboard-types.ts';
 import { metricsCatalogue } from '../../../hack/lib/metrics-catalogue.ts';
-import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import {
   ANNOTATION_EVACUATED,
   ANNOTATION_TOPOLOGY_MODE,
@@ -273,7 +272,7 @@ describe('monitoring', () => {
   describe('the dashboard while a zone is evacuated', () => {
     const spec = { zone: 'c', duration: '1h' } as ZoneEvacuation['spec'];
     before(() =>
-      client.create<ZoneEvacuation & KubernetesObject>(ZONE_EVACUATIONS, {
+      client.create<ZoneEvacuation>(ZONE_EVACUATIONS, {
         apiVersion: apiVersionOf(ZONE_EVACUATIONS),
         kind: ZONE_EVACUATIONS.kind,
         metadata: { name: spec.zone },
