@@ -182,13 +182,12 @@ const trafficsOf = (
 /** What writes no `serving` is shown by Pods, where conditions of Pods are there. */
 const withServing = (slices: readonly EndpointSlice[], service: Service, index: SnapshotIndex) => {
   const pods = service.spec?.publishNotReadyAddresses === true ? index.bypasses.podsOf(service) : [];
-  const names = pods.filter(({ ready }) => !ready).map(({ name }) => name);
-  const unready = new Set<unknown>(names.length < pods.length ? names : []);
+  const unready = new Set<unknown>(pods.flatMap(({ ready, name }) => (ready ? [] : name)));
   const endpointOf = (endpoint: Endpoint): Endpoint =>
     endpoint.conditions?.serving === undefined && unready.has(endpoint.targetRef?.name)
       ? { ...endpoint, conditions: { ...endpoint.conditions, serving: false } }
       : endpoint;
-  return unready.size === 0 ? slices : slices.map((own) => mapEndpoints(own, endpointOf));
+  return unready.size === pods.length ? slices : slices.map((own) => mapEndpoints(own, endpointOf));
 };
 
 /** Published as ready by `publishNotReadyAddresses` while their Pods are not (kubernetes/kubernetes#124914). */

@@ -239,7 +239,7 @@ export const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts
 };
 
 /** Peers find one another by a headless Service before they are ready. */
-export const failingCauses = ({ name, service, nodes, notServing, noZones, bypasses }: Facts): Cause[] => {
+export const failingCauses = ({ name, service: { spec }, nodes, notServing, noZones, bypasses }: Facts): Cause[] => {
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
   const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
   const zoneless = (): string =>
@@ -250,9 +250,7 @@ export const failingCauses = ({ name, service, nodes, notServing, noZones, bypas
       .map((own) =>
         cause('used', 'NoLocalEndpoints', `${own.evidence.object}: ${own.decides}.`, `Run ${own.setting}.`),
       ),
-    ...(notServing.length > 0 && service.spec?.clusterIP !== 'None'
-      ? [cause('used', 'PublishedNotReady', unready)]
-      : []),
+    ...(notServing.length > 0 && spec?.clusterIP !== 'None' ? [cause('used', 'PublishedNotReady', unready)] : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];
 };
