@@ -509,6 +509,22 @@ const ROWS: readonly ReportedRow[] = [
     /is not among these objects|kubectl (?:patch|scale)/,
   ],
   [
+    'https://github.com/CrunchyData/postgres-operator/issues/2288',
+    {
+      spec: { selector: { cluster: 'pg', role: 'replica' } },
+      endpoints: ['a:a', 'a:a'],
+      extra: [
+        ...membersOf('master', 'replica', 'replica').map((each) => ({ ...each, spec: { nodeName: 'node-0' } })),
+        beside('apps/v1', 'Deployment', { template: { metadata: { labels: { cluster: 'pg' } } } }, { name: 'pg' }),
+      ],
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /its Pods are not spread over zones/,
+    /Deployment pg has no topologySpreadConstraint on .*→ What writes that label/,
+    /is not among these objects/,
+  ],
+  [
     'https://github.com/aws/containers-roadmap/issues/1125',
     {
       version: '1.32.3',

@@ -127,7 +127,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // No client of a headless Service looks at hints, whether they are there or not.
   const isMoot = isEdge || kind.some(({ reason }) => reason === 'Headless');
   const { causes: waiting } = waitingFor(facts);
-  const pending = facts.pods.filter(({ nodeName }) => nodeName === '').length;
   const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));
   // Clients keep the endpoint that they have, whatever is asked for; those of API servers everywhere.
   const sticky = stickyCauses(facts);
@@ -184,7 +183,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...stray,
     ...behind,
     // k8ssandra/k8ssandra#380
-    ...((isMoot ? facts.pods.length <= 2 * pending : !wanted) ? waiting : []),
+    ...(isMoot || !wanted ? waiting : []),
     ...kind,
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone || inOneZone(facts) || (isUnmet && policy !== 'Local') ? spread : []),

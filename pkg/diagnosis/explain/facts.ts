@@ -6,7 +6,7 @@ import { byText, countBy, defined, nameOf, sumBy } from '../../apis/values.ts';
 import { LABEL_GARDENER_ROLE, NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
+import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
@@ -61,10 +61,11 @@ const ownersOf = (index: SnapshotIndex, service: Service) => {
     (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
   );
   const pods = index.bypasses.podsOf(service);
-  const names = new Set(pods.map(({ name }) => name.replace(/-\d+$/, '')));
-  const sets = near.filter(({ kind, name }) => kind === 'StatefulSet' && names.has(name));
-  /** Also those whose Pods have labels that their template does not give them (timescale/helm-charts#25). */
-  return { pods, workloads, autoscalers, makers: workloads.length > 0 ? workloads : sets };
+  const makes = ({ name: own, podLabels: matchLabels }: Workload): boolean =>
+    pods.some(({ name, labels }) => name.startsWith(`${own}-`) && matchesSelector({ matchLabels }, labels));
+  /** Also those whose Pods have labels that their template does not give them (timescale/helm-charts#25, CrunchyData/postgres-operator#2288). */
+  const makers = workloads.length > 0 ? workloads : controllersOf(near.filter(makes));
+  return { pods, workloads, autoscalers, makers };
 };
 
 /** Zones to which Gardener keeps a control plane's Pods and what talks to them: its Shoot has no failure tolerance of zones. */

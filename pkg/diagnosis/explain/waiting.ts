@@ -133,7 +133,7 @@ export const waitingFor = (facts: Facts) => {
     [
       'anti-affinity', // kubernetes/kubernetes#116891
       rolling && 'its podAntiAffinity counts Pods of the older roll-out too',
-      'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment.',
+      'Have a roll-out take a Pod away before the next comes: `maxSurge: 0` and `maxUnavailable: 1` in the strategy of the Deployment. Or make the rule preferred.',
     ],
     [
       'spread', // gardener/gardener#7826
