@@ -186,6 +186,7 @@ export const OTHERS = {
     decides: 'the gateway of OpenFaaS sends to Pods that it looks up, of any zone (direct_functions is not true)',
     setting: '`gateway.directFunctions=true` of its chart: then it keeps connections to the cluster IP',
     source: 'openfaas/faas-netes#706 and pkg/k8s/proxy.go',
+    unless: /direct_functions/,
   },
   'inference-pool': {
     decides: 'Gateways that name this pool send to the Pod that its endpoint picker chooses, by load and caches',

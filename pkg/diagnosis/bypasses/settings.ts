@@ -335,15 +335,13 @@ export const ofCache = (upstream: Service | undefined, version: KubernetesVersio
 export const byMarks = (service: Service, steering: string, images: readonly string[], count: number): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
     const { annotations = {}, labels = {} } = service.metadata ?? {};
-    const said = [...Object.entries(annotations).map((each) => each.join('=')), ...images].join('\n');
+    const said = [...Object.entries(annotations).map((each) => each.join('=')), ...images, steering].join('\n');
     const places = Object.entries({ annotations, labels, selector: service.spec?.selector ?? {} });
     const [place, { [key]: value = '' }] = places.find(([, own]) => own[key] !== undefined) ?? ['', {}];
     const zonal = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
     const client = zonal === 'cilium-clustermesh' && count === 0 ? 'cilium-clustermesh/none' : zonal;
     const { unless }: Client = CLIENTS[client];
-    const isDirect = client === 'openfaas' && steering.includes('direct_functions');
-    const isOff = unless?.test(said) ?? isDirect;
-    if (!pattern.test(value) || isOff) return [];
+    if (!pattern.test(value) || unless?.test(said)) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
     const object = `Service ${keyOfService(service)}`;
     return [{ client, evidence: { object, field, value }, own: ifKept(client, annotations) }];

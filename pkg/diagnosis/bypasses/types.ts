@@ -22,7 +22,7 @@ export interface Client {
   readonly fails?: true;
   /** It follows the same hints as the Service's proxies. */
   readonly byHints?: boolean;
-  /** Annotations of the Service, each a line `key=value`, and images behind them, for which something else holds. */
+  /** Annotations of the Service (`key=value`), images behind it or settings of proxies, each a line, for which something else holds. */
   readonly unless?: RegExp;
   /** An annotation (`key=value`, of the entry or the Service) by which it keeps to zones already. */
   readonly kept?: RegExp;

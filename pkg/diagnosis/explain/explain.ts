@@ -13,7 +13,7 @@ import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCause
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
 import { factsOf, isAnsweredOnNodes, isFailing, isVain } from './facts.ts';
-import { meanInZoneShare, placedIn, staysOnNodes, unpredictable } from './facts.ts';
+import { meanInZoneShare, placedIn, unpredictable } from './facts.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
@@ -76,8 +76,10 @@ const effectiveReport = (facts: Facts) => {
   const zoneless = routes.some(({ zone }) => zone === '');
   const inZoneShare = meanInZoneShare(facts);
   const unknown = routes.some(({ reason }) => reason === 'RouterUnknown');
+  // Every Node has an endpoint of its own and uses no other.
+  const stays = routes.length > 0 && routes.every(({ mode }) => mode === 'PreferSameNode');
   return {
-    effective: staysOnNodes(facts) || (clientZones.length > 0 && unserved.length === 0 && !zoneless && !unknown),
+    effective: stays || (clientZones.length > 0 && unserved.length === 0 && !zoneless && !unknown),
     clientZones,
     /** Client zones whose traffic is not kept inside, by any family or port, or that are no zones. */
     unserved,

@@ -331,10 +331,6 @@ export const unpredictable = ({ bypasses, service, version }: Pick<Facts, 'bypas
     : undefined;
 };
 
-/** Every Node has an endpoint of its own and uses no other. */
-export const staysOnNodes = ({ routes }: Pick<Facts, 'routes'>): boolean =>
-  routes.length > 0 && routes.every(({ mode }) => mode === 'PreferSameNode');
-
 /** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
 export const meanInZoneShare = (facts: Facts): number | null => {
   const { traffics, noZones, routes } = facts;
