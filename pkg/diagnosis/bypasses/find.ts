@@ -1,79 +1,19 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
-import type { StringMap } from '../../apis/meta.ts';
-import { isEnabled } from '../../upstream/index.ts';
-import { controlPlaneVersion, keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
-import { matchesSelector } from '../../routing/types.ts';
-import { type ClusterSnapshot, type EntryObject, type PodSummary, itemsOf } from '../snapshot.ts';
+import type { EntryObject } from '../snapshot.ts';
+import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
-import { CONTROLLERS, SOCKETS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
+import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
-import { type Found, aliasesOf, byAddresses, callingOf, memberIndex, servicesOf } from './members.ts';
-import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, hiddenBy, ifKept } from './settings.ts';
+import { type Found, aliasesOf, byAddresses } from './members.ts';
+import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, ifKept } from './settings.ts';
 import { PROVIDERS, targetsOf } from './settings.ts';
-import { OF_SUBSET, byWaypoint, namesWaypoint, ofRedirect, ofShoot, ofWaypoint, placedText, splitText } from './gateways.ts';
-import { HOSTED, byMarks, isUpstream, leaves, ofCache, readsHints, underLocal } from './settings.ts';
-import { isExported, podFinder, selects, watcherIndex, watchersOf } from './watchers.ts';
-
-export const bypassIndex = (snapshot: ClusterSnapshot) => {
-  const [entries, services, nodes] = [itemsOf(snapshot.ingresses), itemsOf(snapshot.services), itemsOf(snapshot.nodes)];
-  const version = controlPlaneVersion(snapshot, undefined);
-  const labels = [...new Set(nodes.flatMap(({ metadata }) => Object.keys(metadata?.labels ?? {})))];
-  const daemonSets = itemsOf(snapshot.routers).filter(({ kind }) => kind === 'DaemonSet');
-  const maps = itemsOf(snapshot.routers).filter(({ kind, name }) => kind === 'ConfigMap' && name.startsWith('istio'));
-  const config = Object.assign({}, ...maps.map(({ settings }) => settings)) as StringMap;
-  const { rootNamespace: root = 'istio-system', ...locality } = config;
-  const { 'localityLbSetting.enabled': off = '', 'localityLbSetting.distribute': distribute = '' } = locality;
-  const containers = daemonSets.flatMap((set) => set.containers);
-  const workloads = itemsOf(snapshot.workloads);
-  const images = [...new Set([...workloads.flatMap((each) => each.images), ...containers.map(({ image }) => image)])];
-  const steering = [...containers.flatMap(({ args }) => args), ...workloads.map((each) => each.steering ?? '')];
-  const watchers = watcherIndex(snapshot);
-  const configured = itemsOf(snapshot.routers).map((each) => Object.entries(each.settings).join(';'));
-  const { runners } = watchers;
-  const pods = Map.groupBy(itemsOf(snapshot.pods), ({ namespace }) => namespace);
-  const ways = entries.flatMap((entry) => servicesOf(entry, services, runners).map((service) => ({ service, entry })));
-  return {
-    byService: Map.groupBy(ways, ({ service }) => service),
-    entries,
-    services,
-    /** Of Emissary, where no Mapping names another. */
-    resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',
-    upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
-    mesh: { off, distribute, root },
-    direct: entries.filter(({ settings }) => settings['direct'] !== undefined),
-    rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
-    sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),
-    meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
-    pods,
-    podsOf: podFinder(pods),
-    watchers,
-    kinds: Map.groupBy(entries, ({ kind }) => kind),
-    members: memberIndex(services, watchers.runners, entries),
-    hasField: isEnabled('ServiceTrafficDistribution', version),
-    daemonSets,
-    containers,
-    images,
-    pilots: images.filter((image) => image.includes('/pilot:')),
-    /** What proxies that are Deployments were started with. */
-    steering: steering.join(' '),
-    /** East-west gateways show a mesh of several clusters (istio/istio#30832). */
-    joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
-      ? '; the mesh has other clusters, whose endpoints are among its own'
-      : '',
-    choosing: new Set(services.filter(namesWaypoint).map((each) => serviceRefOf(each).namespace)),
-    nginxUpstream: configured.some((own) => own.includes('service-upstream,true')),
-    ofCache: ofCache(services.find(isUpstream), version),
-    nodes,
-    labels,
-    isHosted: nodes.length > 0 && !labels.some((label) => /control-?plane|role\.kubernetes\.io\/master/.test(label)),
-    isGke: labels.some((label) => label.startsWith('cloud.google.com/gke-')),
-    sockets: SOCKETS.filter(([, by, unless]) => configured.some((own) => by.test(own) && !unless.test(own))),
-  };
-};
-
-export type BypassIndex = ReturnType<typeof bypassIndex>;
+import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, placedText, splitText } from './gateways.ts';
+import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
+import { HOSTED, byMarks, isUpstream, readsHints } from './settings.ts';
+import { isExported, watchersOf } from './watchers.ts';
 
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
@@ -117,10 +57,6 @@ const byController = (entry: EntryObject, index: BypassIndex): ClientName | unde
   const isOfF5 = known === undefined && client === 'ingress-nginx' && index.images.some((each) => F5.test(each));
   return isOfF5 ? 'f5-nginx-ingress' : client;
 };
-
-/** Rules for what others send, and what programs take to cluster IPs. */
-const SENDS_NOTHING =
-  /^(?:DestinationRule|TargetGroupConfiguration|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend|EnvoyFilter|Prometheus|MeshLoadBalancing)/;
 
 const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefined => {
   if (entry.kind === 'ServiceEntry' && entry.services.length > 0) return 'istio-entry/adds';
@@ -188,13 +124,6 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own, from }];
   });
 
-const byDaemonSet = (name: string, client: ClientName, daemonSets: BypassIndex['daemonSets']): Found[] => {
-  // kubespray's has another name.
-  const isIt = ({ image }: { image: string }) => name === 'node-local-dns' && image.includes('k8s-dns-node-cache');
-  const set = daemonSets.find((each) => each.name === name || each.containers.some(isIt));
-  return set ? [{ client, evidence: { object: objectTitle(set), field: 'metadata.name', value: name } }] : [];
-};
-
 const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   const auto = nodes.filter((node) => computeTypeOf(node) === 'auto');
   return auto.slice(0, 1).map((node) => ({
@@ -202,64 +131,6 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
     evidence: { object: `Node ${nameOf(node)}`, field: 'metadata.labels', value: 'auto' },
     all: auto.length === nodes.length,
   }));
-};
-
-/** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. `around`: by entries. */
-const byMeshes = (service: Service, around: readonly Found[], index: BypassIndex): Found[] => {
-  const { meshes, pods, daemonSets, members, steering, podsOf } = index;
-  // Sidecars and ztunnel take TCP only.
-  const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
-  if (isUdp || members.controls.some((own) => selects(service, own))) return [];
-  const isLocal = service.spec?.internalTrafficPolicy === 'Local';
-  const { namespace } = serviceRefOf(service);
-  // A gateway that chooses Pods leaves its sidecar nothing to choose (istio/istio#36386).
-  const gateways = index.watchers.receivers.filter(({ routed }) => routed && around.length > 0);
-  const inside = new Set(podsOf(service));
-  const isOther = (pod: PodSummary) =>
-    !inside.has(pod) &&
-    !gateways.some(
-      ({ runner: { namespace: at, podLabels: matchLabels } }) =>
-        at === pod.namespace && matchesSelector({ matchLabels }, pod.labels),
-    );
-  const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
-  const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);
-  const entries = index.byService.get(keyOfService(service)) ?? [];
-  const ways = entries.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind));
-  const areInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && clients.length > 0;
-  const areKnown = areInside && ways.length === around.length;
-  const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
-    if (mesh === undefined) return [];
-    const zonal = steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';
-    const isPaid = mesh === 'linkerd' && all.some(({ meshImage = '' }) => meshImage.includes(':enterprise-'));
-    const client = isPaid ? zonal : mesh;
-    const row = CLIENTS[client];
-    const passes = (own: PodSummary) => !isLocal || underLocal(row, own.meshImage) !== undefined;
-    const counts = (own: PodSummary) => own.mesh === mesh && !leaves(service, own.leftPorts) && passes(own);
-    const near = (pods.get(namespace) ?? []).filter(counts);
-    const caller = callers.find((each) => counts(each.pod))?.pod;
-    const pod = caller ?? near.find(isOther) ?? all.find((each) => isOther(each) && counts(each)) ?? near[0];
-    if (pod === undefined) return [];
-    const { namespace: from, meshImage: image } = pod;
-    const value = `${all.length} Pod${all.length === 1 ? '' : 's'} with its sidecar`;
-    const evidence = { object: `Pod ${from}/${pod.name}`, field: 'sidecar', value };
-    const bare = caller || near.some(isOther) ? undefined : callers.find((each) => each.pod.mesh === undefined);
-    const outside = bare && {
-      decides: `${objectTitle(bare.runner)} (${bare.by} names this Service) has no such sidecar and takes the cluster IP: each chooses for what its own Pod sends`,
-      setting: 'the sidecar in Pods of clients too',
-      byHints: false,
-    };
-    const hidden = mesh === 'istio' ? hiddenBy(service, from, index.sidecars, index.mesh.root) : undefined;
-    const own = outside ?? hidden ?? (isLocal ? underLocal(row, image) : {});
-    // Where no client at all is seen, the Service's own sidecars stand for theirs.
-    const isFar = near.length === 0 || (clients.length > 0 && !near.some(isOther));
-    const possible = hidden !== undefined || bare !== undefined || (isFar && caller === undefined);
-    const isOnly = areKnown && clients.every(counts);
-    const among = { image, controller: image, from, clients: [pod, ...clients.filter(counts)] };
-    return [{ client, evidence, possible, all: isOnly, own, ...among }];
-  });
-  const all = areKnown && clients.every(({ ambient }) => ambient === true);
-  const ztunnel = byDaemonSet('ztunnel', 'istio-ambient', daemonSets).map((each) => ({ ...each, all }));
-  return [...sidecars, ...ztunnel, ...byDaemonSet('kmesh', 'kmesh', daemonSets)];
 };
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */

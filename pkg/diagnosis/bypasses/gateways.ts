@@ -50,14 +50,19 @@ const zonesOf = (pods: readonly PodSummary[] = [], { nodes }: Around): string[] 
 export const placedText = ({ from = '', clients }: Pick<Found, 'from' | 'clients'>, index: Around): string => {
   const own = clients ? [] : index.pods.get(from)?.filter(({ labels }) => /^(?!pilot$)./.test(labels['istio'] ?? ''));
   const zones = zonesOf(own, index);
-  return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length) ? '' : `, and runs in ${zones.join(', ')} alone`;
+  return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length)
+    ? ''
+    : `, and runs in ${zones.join(', ')} alone`;
 };
 
 /** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
 export const ofWaypoint = (name: string, service: Service, index: Around) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
   const at = marks['istio.io/use-waypoint-namespace'] ?? serviceRefOf(service).namespace;
-  const zones = zonesOf(index.pods.get(at)?.filter(({ labels }) => labels[GATEWAY] === name), index);
+  const zones = zonesOf(
+    index.pods.get(at)?.filter(({ labels }) => labels[GATEWAY] === name),
+    index,
+  );
   const isEverywhere = zones.length > 0 && index.nodes.every((node) => zones.includes(zoneOfNode(node)));
   return {
     controller: `in ${zones.length === 0 ? 'whatever zone' : zones.join(', ')}`,
@@ -70,7 +75,10 @@ export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
 /** Of a DestinationRule: a subset that is not in every zone that has Pods of the Service. */
 export const splitText = (service: Service, index: Around): string => {
   const within = (matchLabels: StringMap = {}): string[] =>
-    zonesOf(index.podsOf(service).filter(({ labels }) => matchesSelector({ matchLabels }, labels)), index);
+    zonesOf(
+      index.podsOf(service).filter(({ labels }) => matchesSelector({ matchLabels }, labels)),
+      index,
+    );
   const own = index.rules.filter(({ services }) => services.includes(keyOfService(service)));
   const parts = own.flatMap(({ subsets = [] }) => subsets.map((labels) => ({ labels, zones: within(labels) })));
   const split = parts.find(({ zones }) => zones.length > 0 && zones.length < within().length);

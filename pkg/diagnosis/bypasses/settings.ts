@@ -7,7 +7,6 @@ import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts'
 import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
-import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
@@ -144,7 +143,7 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
 };
 
 /** Of Linkerd's edges those of 2024 and later count as newer. */
-const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
+export const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
 
 /** Why the object that decides keeps no zone although it is meant to. */
 const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
@@ -176,7 +175,10 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && !edition.test(image))
-    return { decides: `${decides} (${image === '' ? 'no image shows which runs' : `seen: ${image}`})`, setting: OTHER_EDITION };
+    return {
+      decides: `${decides} (${image === '' ? 'no image shows which runs' : `seen: ${image}`})`,
+      setting: OTHER_EDITION,
+    };
   const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
   // linkerd/linkerd2#10925
   const isGone = hints !== undefined && !seen.hinted && /\w/.test(wishTextOf(service));
@@ -270,29 +272,6 @@ export const SHARED = {
   decides: `${BY_ITSELF}; Ingresses of one Service share an upstream: the first that was created decides for all`,
 };
 
-/** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
-export const underLocal = ({ since: { local } = {} }: Client, image = 'no image'): Partial<Client> | undefined => {
-  if (local === undefined) return {};
-  const seen = versionOf(image);
-  if (seen !== undefined && compareVersions(seen, local) >= 0) return undefined;
-  const since = `from ${versionText(local)} on it keeps to the Node (internalTrafficPolicy)`;
-  return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
-};
-
-/** By a Sidecar, of the namespace of a client or of the mesh, that hides the Service from Istio's proxies there. */
-export const hiddenBy = (service: Service, from: string, sidecars: readonly EntryObject[], root: string) => {
-  const { namespace, name } = serviceRefOf(service);
-  const [own] = [from, root].flatMap((at) => sidecars.find((each) => each.namespace === at) ?? []);
-  const isKnown = own?.settings['knows']?.split(',').some((host) => {
-    const [at = '', dns = ''] = host.replace(/^\.\//, `${from}/`).split('/');
-    return ['*', namespace].includes(at) && `${name}.${namespace}.svc.cluster.local`.endsWith(dns.replace('*', ''));
-  });
-  const sidecar = own ? objectTitle(own) : '';
-  const decides = `${sidecar} hides this Service: sidecars of ${from} pass what is for it on to the cluster IP (with outboundTrafficPolicy REGISTRY_ONLY they refuse it), with no rule and no balancing of requests`;
-  const setting = `\`${namespace}/*\` among \`spec.egress[].hosts\` of ${sidecar}`;
-  return isKnown === false ? { decides, setting } : undefined;
-};
-
 /** Google's for clients of the VPC. */
 export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
   spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
@@ -302,18 +281,6 @@ export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
 export const affinityOf = (service: Service): string[] => {
   const maker = service.metadata?.finalizers?.find((own) => own.startsWith('gke.networking.io/l4-ilb-'));
   return isInternalOnly(service) && service.spec?.trafficDistribution === 'PreferClose' ? [maker ?? 'affinity'] : [];
-};
-
-/** Ports, or `from-to`, among which all of the Service are, or a range with its address: its connections do not pass the sidecar. */
-export const leaves = ({ spec }: Service, left: readonly string[] = []): boolean => {
-  const isIn = (range: string) => keyOfAddress(spec?.clusterIP ?? '').startsWith(keyOfRange(range.trim()) ?? '-');
-  const taken = left.flatMap((range) => (range.startsWith('!') ? range.slice(1) : []));
-  const ranges = left.map((range) => range.split('-').map(Number));
-  return (
-    left.some(isIn) ||
-    (taken.length > 0 && !taken.some((range) => range === '*' || isIn(range))) ||
-    spec?.ports?.every(({ port }) => ranges.some(([from = 0, to = from]) => from <= port && port <= to)) === true
-  );
 };
 
 /** deliveryhero/helm-charts#738 */

@@ -5,7 +5,7 @@ import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
 import { byText, nameOf } from '../../apis/values.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { MISSES_LATE_ZONE, isControlPlane, zoneShares } from '../../upstream/index.ts';
-import { bypassIndex } from '../bypasses/find.ts';
+import { bypassIndex } from '../bypasses/bypass-index.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { controlPlaneVersion, keyOfService, noZonesOf, serviceRefOf, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';

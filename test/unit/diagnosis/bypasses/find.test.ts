@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import { bypassIndex, bypassesOf } from '../../../../pkg/diagnosis/bypasses/find.ts';
+import { bypassIndex } from '../../../../pkg/diagnosis/bypasses/bypass-index.ts';
+import { bypassesOf } from '../../../../pkg/diagnosis/bypasses/find.ts';
 import { service } from '../../../fixtures/core.ts';
 import { daemonSet } from '../../../fixtures/data-planes.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';

@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
-import { bypassIndex, bypassesOf } from '../../../../pkg/diagnosis/bypasses/find.ts';
+import { bypassIndex } from '../../../../pkg/diagnosis/bypasses/bypass-index.ts';
+import { bypassesOf } from '../../../../pkg/diagnosis/bypasses/find.ts';
 import { unseenWatchers } from '../../../../pkg/diagnosis/bypasses/watchers.ts';
 import { type ClusterSnapshot, unknown } from '../../../../pkg/diagnosis/snapshot.ts';
 import { service } from '../../../fixtures/core.ts';
