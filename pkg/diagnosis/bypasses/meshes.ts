@@ -10,7 +10,7 @@ import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import { type Found, callingOf } from './members.ts';
-import { versionOf } from './settings.ts';
+import { imageRelease } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects } from './watchers.ts';
 
@@ -21,7 +21,7 @@ export const SENDS_NOTHING =
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
 const underLocal = ({ since: { local } = {} }: Client, image = 'no image'): Partial<Client> | undefined => {
   if (local === undefined) return {};
-  const seen = versionOf(image);
+  const seen = imageRelease(image);
   if (seen !== undefined && compareVersions(seen, local) >= 0) return undefined;
   const since = `from ${versionText(local)} on it keeps to the Node (internalTrafficPolicy)`;
   return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };

@@ -143,7 +143,7 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
 };
 
 /** Of Linkerd's edges those of 2024 and later count as newer. */
-export const versionOf = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
+export const imageRelease = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
 
 /** Why the object that decides keeps no zone although it is meant to. */
 const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
@@ -153,7 +153,7 @@ const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
   if (locality === 'kept' && least !== '0' && forced === undefined && isThin) return 'soft';
   const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
-  const version = versionOf(image);
+  const version = imageRelease(image);
   if (!/^(?:outlier|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
   const isServed = clients.every((pod) => services.some((own) => selects(own, { ...pod, podLabels: pod.labels })));
   return isServed ? locality : 'unserved';
@@ -163,7 +163,7 @@ const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
 export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client> => {
   const { setting = '', decides = BY_ITSELF, byRule, edition, since: { hints, field, names = field } = {} } = row;
   const { image = '', isZoned } = seen;
-  const version = versionOf(image);
+  const version = imageRelease(image);
   const { annotations = {}, labels = {} } = service.metadata ?? {};
   const isRead = Object.entries(annotations).some(([key, value]) => row.reads?.test(`${key}=${value}`));
   const wished = service.spec?.trafficDistribution ?? (isRead ? 'its annotation' : undefined);
