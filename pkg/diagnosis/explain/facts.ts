@@ -61,8 +61,9 @@ const ownersOf = (index: SnapshotIndex, service: Service) => {
     (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
   );
   const pods = index.bypasses.podsOf(service);
+  const ends = /^-(?:\d+|(?:[^-]+-)?[^-]{5})$/; // of a StatefulSet, ReplicaSet or Deployment
   const makes = ({ name: own, podLabels: matchLabels }: Workload): boolean =>
-    pods.some(({ name, labels }) => name.startsWith(`${own}-`) && matchesSelector({ matchLabels }, labels));
+    pods.some(({ name, labels }) => ends.test(name.replace(own, '')) && matchesSelector({ matchLabels }, labels));
   /** Also those whose Pods have labels that their template does not give them (timescale/helm-charts#25, CrunchyData/postgres-operator#2288). */
   const makers = workloads.length > 0 ? workloads : controllersOf(near.filter(makes));
   return { pods, workloads, autoscalers, makers };

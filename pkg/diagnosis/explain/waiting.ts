@@ -4,7 +4,6 @@ import { LABEL_ZONE } from '../../apis/names.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { LABEL_HOSTNAME } from '../project/core.ts';
-import { selectsNode } from '../routers/kube-proxy.ts';
 import { barrier } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
@@ -14,7 +13,7 @@ import { allows, hardSpread, zoneConstraint } from './scheduler.ts';
 /** What hard constraints count although every Node there keeps the Pods away. */
 const countedInVain = ({ snapshot, makers }: Facts): string[] =>
   makers.flatMap((workload) => {
-    const open = itemsOf(snapshot.nodes).filter((node) => selectsNode({ nodes: workload.nodeTerms ?? [] }, node));
+    const open = itemsOf(snapshot.nodes).filter((node) => allows(node, workload));
     const hard = workload.spread.filter((each) => each.whenUnsatisfiable === 'DoNotSchedule' && !each.honorsTaints);
     return hard.flatMap(({ topologyKey }) =>
       [...Map.groupBy(open, ({ metadata }) => metadata?.labels?.[topologyKey] ?? '')]
@@ -95,8 +94,7 @@ export const waitingFor = (facts: Facts) => {
   const isOwn = ({ namespace, labels }: Facts['pods'][number]): boolean =>
     namespace === facts.ref.namespace &&
     facts.makers.some((own) => matchesSelector({ matchLabels: own.podLabels }, labels));
-  const late =
-    facts.workloads.length > 0 || facts.makers.length === 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
+  const late = facts.workloads.length > 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
   const pending = [...new Set([...facts.pods.filter(({ nodeName }) => nodeName === ''), ...late])];
   if (pending.length === 0) return { text: '', causes: [] };
   const wanted = Math.max(...facts.makers.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
