@@ -1,10 +1,10 @@
 // Which endpoints the clients of each Node get, by which rule, and whether the data planes of a cluster follow the hints of a Service.
 import { isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import type { Endpoint, Node, Service } from '../../apis/core.ts';
 import { NOT_READY } from '../../apis/names.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';
-import type { MergeEndpoints, Proxy, ProxyEndpoint, Route } from '../../upstream/index.ts';
+import type { MergeEndpoints, Proxy, ProxyEndpoint, Route, RouteInput } from '../../upstream/index.ts';
 import { endpointsOf } from '../../upstream/features.ts';
 import { proxyEndpoint } from '../../upstream/proxy/endpoints.ts';
 import { isLocalDns, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
@@ -15,18 +15,10 @@ import type { RouterAnswer } from '../routers/kube-proxy.ts';
 import type { NodeRouting, RouterObject } from '../routers/types.ts';
 import { firstFamilyOf } from './lookup.ts';
 
-interface RoutesInput {
-  readonly service: Service;
-  /** The Service's slices, of any family. */
-  readonly slices: readonly EndpointSlice[];
+/** Default: all ports, and the Service's first family. */
+interface RoutesInput extends Pick<RouteInput, 'service' | 'slices' | 'port' | 'family' | 'merge'> {
   readonly nodes: readonly Node[];
   readonly routing: (node: Node) => NodeRouting;
-  /** Name of one port; default: all. */
-  readonly port?: string;
-  /** addressType; default: the Service's first family. */
-  readonly family?: string;
-  /** As of RouteInput. */
-  readonly merge?: MergeEndpoints;
 }
 
 const inNameOrder = (nodes: readonly Node[]): Node[] => [...nodes].sort((a, b) => byText(nameOf(a), nameOf(b)));

@@ -1,8 +1,9 @@
 // Changes what is asked about: other numbers of ready endpoints in a zone.
 import { isEndpointReady, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
-import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
+import type { Endpoint, EndpointSlice, Node } from '../../apis/core.ts';
 import { byText, countBy, defined, nameOf } from '../../apis/values.ts';
 import { endpointsOf } from '../../upstream/features.ts';
+import type { RouteInput } from '../../upstream/index.ts';
 import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { type ReadyEndpoint, nearest, readyEndpoints } from './lookup.ts';
 
@@ -21,13 +22,9 @@ export const refuse = (reason: string, message: string): never => {
   throw new SimulationError(reason, message);
 };
 
-interface WhatIf {
-  readonly service: Service;
-  readonly slices: readonly EndpointSlice[];
+/** New endpoints serve the port that is looked at. */
+interface WhatIf extends Required<Pick<RouteInput, 'service' | 'slices' | 'family' | 'port'>> {
   readonly nodes: readonly Node[];
-  readonly family: string;
-  /** Name of the port that is looked at: new endpoints serve it. */
-  readonly port: string;
   /** Wanted ready endpoints by zone. */
   readonly replicas: Readonly<Record<string, number>>;
 }
