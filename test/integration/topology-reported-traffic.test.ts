@@ -1919,7 +1919,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('traefik'),
-    /→ an update: `nativeLB: true` in the IngressRoute \(from 2\.10\)/,
+    /→ an update: `nativeLB: true` in the IngressRoute \(from 2\.10; requests then follow .* is -1\)/,
   ],
   [
     'https://github.com/agentgateway/website/pull/437',

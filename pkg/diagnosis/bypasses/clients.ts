@@ -27,7 +27,8 @@ const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesCluster
 });
 
 export const TRAEFIK = { image: /\btraefik:/, source: 'traefik/traefik docs/content' };
-const OR_OF_TRAEFIK = ' (from 2.10), and so does the provider setting `nativeLBByDefault` (from 3.0)';
+const ON_KEPT = '(from 2.10; requests then follow connections that are kept, unless `maxIdleConnsPerHost` is -1)';
+const OR_OF_TRAEFIK = ` ${ON_KEPT}, and so does the provider setting \`nativeLBByDefault\` (from 3.0)`;
 export const NGINX = 'nginx.ingress.kubernetes.io/service-upstream';
 const OR_OF_NGINX =
   ', `service-upstream: "true"` in the ConfigMap of the controller does so for all, or start it with `--enable-topology-aware-routing=true` (from 1.6.4 for topology-mode: Auto, from 1.13.0 for exactly PreferClose)';
@@ -67,7 +68,7 @@ export const CLIENTS = clients({
     ...TRAEFIK,
   },
   'traefik/route': {
-    setting: '`nativeLB: true` in the IngressRoute (from 2.10), or `nativeLBByDefault` of the provider (from 3.0)',
+    setting: `\`nativeLB: true\` in the IngressRoute ${ON_KEPT}, or \`nativeLBByDefault\` of the provider (from 3.0)`,
     ...TRAEFIK,
   },
   'traefik/gateway': { ...toClusterIp('service {service}', 'traefik.io/service.nativelb'), source: 'traefik/traefik' },
