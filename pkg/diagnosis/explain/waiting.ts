@@ -94,7 +94,8 @@ export const waitingFor = (facts: Facts) => {
   const isOwn = ({ namespace, labels }: Facts['pods'][number]): boolean =>
     namespace === facts.ref.namespace &&
     facts.makers.some((own) => matchesSelector({ matchLabels: own.podLabels }, labels));
-  const late = facts.workloads.length > 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
+  const late =
+    facts.workloads.length > 0 || facts.makers.length === 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
   const pending = [...new Set([...facts.pods.filter(({ nodeName }) => nodeName === ''), ...late])];
   if (pending.length === 0) return { text: '', causes: [] };
   const wanted = Math.max(...facts.makers.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
