@@ -41,15 +41,16 @@ export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }:
 const EVERY_ZONE =
   'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
 
-const zonesOf = (pods: readonly PodSummary[] = [], { nodes }: Around): string[] => {
-  const hosts = new Set(pods.map(({ nodeName }) => nodeName));
+type IsIt = (labels: StringMap) => boolean;
+const zonesOf = ({ nodes }: Around, pods: readonly PodSummary[] = [], isIt: IsIt): string[] => {
+  const hosts = new Set(pods.flatMap(({ labels, nodeName }) => (isIt(labels) ? nodeName : [])));
   return [...new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode))];
 };
 
 /** Where a gateway of Istio runs, if not in all zones: by the label that its Gateways select (istio/istio#40113). */
 export const placedText = ({ from = '', clients }: Pick<Found, 'from' | 'clients'>, index: Around): string => {
-  const own = clients ? [] : index.pods.get(from)?.filter(({ labels }) => /^(?!pilot$)./.test(labels['istio'] ?? ''));
-  const zones = zonesOf(own, index);
+  const own = clients ? [] : index.pods.get(from);
+  const zones = zonesOf(index, own, ({ istio = '' }) => /^(?!pilot$)./.test(istio));
   return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length)
     ? ''
     : `, and runs in ${zones.join(', ')} alone`;
@@ -59,10 +60,7 @@ export const placedText = ({ from = '', clients }: Pick<Found, 'from' | 'clients
 export const ofWaypoint = (name: string, service: Service, index: Around) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
   const at = marks['istio.io/use-waypoint-namespace'] ?? serviceRefOf(service).namespace;
-  const zones = zonesOf(
-    index.pods.get(at)?.filter(({ labels }) => labels[GATEWAY] === name),
-    index,
-  );
+  const zones = zonesOf(index, index.pods.get(at), (labels) => labels[GATEWAY] === name);
   const isEverywhere = zones.length > 0 && index.nodes.every((node) => zones.includes(zoneOfNode(node)));
   return {
     controller: `in ${zones.length === 0 ? 'whatever zone' : zones.join(', ')}`,
@@ -75,10 +73,7 @@ export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
 /** Of a DestinationRule: a subset that is not in every zone that has Pods of the Service. */
 export const splitText = (service: Service, index: Around): string => {
   const within = (matchLabels: StringMap = {}): string[] =>
-    zonesOf(
-      index.podsOf(service).filter(({ labels }) => matchesSelector({ matchLabels }, labels)),
-      index,
-    );
+    zonesOf(index, index.podsOf(service), (labels) => matchesSelector({ matchLabels }, labels));
   const own = index.rules.filter(({ services }) => services.includes(keyOfService(service)));
   const parts = own.flatMap(({ subsets = [] }) => subsets.map((labels) => ({ labels, zones: within(labels) })));
   const split = parts.find(({ zones }) => zones.length > 0 && zones.length < within().length);
