@@ -98,7 +98,8 @@ type Controller = readonly [controller: RegExp, client: ClientName | undefined, 
 
 /** By the controller of a class, else the usual name of an IngressClass; images of who takes Ingresses without one. Undefined: it connects to the cluster IP. */
 export const CONTROLLERS: readonly Controller[] = [
-  [/\/[\w-]*ingress-nginx|^webapprouting\.kubernetes\.azure\.com\/nginx/, 'ingress-nginx', /^nginx$|^webapprouting/],
+  // Before 1.0 it took those without a class: kubernetes.github.io/ingress-nginx "FAQ - Migration to apiVersion v1".
+  [/\/\S*ingress-nginx|^webapprouting\S+nginx/, 'ingress-nginx', /^nginx$|^webapprouting/, /nginx\S*controller:v?0\./],
   [/^nginx\.org\/ingress-controller/, 'f5-nginx-ingress'],
   [/^traefik\.io\/ingress-controller/, 'traefik', /^traefik$/, /\btraefik:/],
   [/^traefik\.io\//, 'traefik/gateway'],

@@ -339,6 +339,13 @@ const CASES: readonly Case[] = [
     ['ingress-nginx'],
   ],
   ['an Ingress without class where Skipper runs', [ingress(undefined), running('teapot/skipper:v0.21')], ['skipper']],
+  ...Object.entries({ ingress: 'controller:v1.9.4', 'ingress-nginx': 'controller:v0.49.0' }).map(
+    ([client, image]): Case => [
+      `the same where ingress-nginx/${image} runs`,
+      [ingress(undefined), running(`ingress-nginx/${image}`)],
+      [client],
+    ],
+  ),
   ['the same where Voyager runs', [ingress(undefined), running('appscode/voyager:v13.0.0')], ['voyager']],
   ...['Public', 'Private'].map((type): Case => {
     const labels = { 'networking.internal.knative.dev/serviceType': type };
