@@ -175,11 +175,12 @@ export const PLANES = tableOf([
       { since: [3, 31, 0], rule: CALICO },
       { since: [3, 27, 0], rule: { ...EACH, ...annotated('auto') } },
       { since: [3, 26, 5], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION) } },
-      { since: [3, 26, 0], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION), policyBlind: true } },
+      { since: [3, 26, 1], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION), policyBlind: true } },
+      { since: [3, 26, 0], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION) } },
       { rule: { policyBlind: true } },
     ],
     source:
-      'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#8262, #8264, #10430, #11751, #11859',
+      'projectcalico/calico felix/bpf/proxy/topology.go, syncer.go by tag; calico#8255 (seen with 3.26.1), #8264, #10430, #11751, #11859',
   },
   {
     name: 'ovn-kubernetes',
