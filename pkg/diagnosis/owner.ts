@@ -1,5 +1,6 @@
 // Who owns an object, by the marks that it carries, and where its owner wants a change: another one reverts a patch of the object.
-import { ANNOTATION_ORIGIN, ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
+import { ANNOTATION_ORIGIN, ANNOTATION_TOPOLOGY_AWARE_HINTS } from '../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../apis/names.ts';
 import type { ObjectMeta } from '../apis/meta.ts';
 import { type Fields, defined, picked } from '../apis/values.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
@@ -174,6 +175,11 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
     'Switch NodeLocalDNS on: `spec.systemComponents.nodeLocalDNS.enabled: true` in the Shoot. Its cache answers on the Node of the client; settings of Seed and Garden do not count in a Shoot.',
   ],
   [/^(?:garden\/gardener-)?extension-.*admission/, 'Set `service.topologyAwareRouting.enabled: true` of its chart.'],
+  // gardener/gardener-extension-networking-cilium#172
+  [
+    /^extension-/,
+    `Set ${IN_SEED}: charts of extensions read it (releases from 2023 on: update an older one), and have the Service ask, on Kubernetes before 1.32 with Gardener's label \`${LABEL_CONSIDER}\`.`,
+  ],
   [/^garden\/(?:virtual-garden-|gardener-(?:apiserver|admission-controller)$)/, `Set ${IN_GARDEN}.`],
   [/^garden\//, `Set ${IN_SEED}, or ${IN_GARDEN} where gardener-operator made the Service.`],
   [/^shoot-.*kube-apiserver$/, `Set ${IN_SEED}, ${IF_ZONAL}; with IstioTLSTermination its gateway does it.`],
@@ -186,12 +192,14 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
 ];
 
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
-const byGardener: By = ({ annotations, labels, managers, about }) => {
+const byGardener: By = ({ annotations, labels, managers, name, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && isPlacedByGardener({ labels }))
     return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (in a control plane a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
-  const api = labels['app'] === 'kubernetes' && labels['role'] === 'apiserver' ? 'Gardener' : undefined;
-  const manager = [...managers].find((name) => /^garden(?:let$|er-operator$|er-extension-)/.test(name)) ?? api;
+  // A ControllerInstallation deploys by a ManagedResource.
+  const isApi = [labels['app'], labels['role']].join() === 'kubernetes,apiserver';
+  const made = isApi || name.startsWith('gardener-extension-') ? 'Gardener' : undefined;
+  const manager = [...managers].find((writer) => /^garden(?:let$|er-operator$|er-extension-)/.test(writer)) ?? made;
   if (origin === undefined && manager === undefined) return undefined;
   const by = origin === undefined ? (manager ?? '') : `gardener-resource-manager, from ManagedResource ${origin},`;
   return `${by} writes it back: change it where that is made`;

@@ -26,16 +26,12 @@ const hintsText = ({ hints, needs, unmatched, unready, safeSince }: Behaviour): 
   return `${follows}${what}${unsafe === '' ? '' : `; where ${unsafe}, connections fail${fixed}`}`;
 };
 
-const nodesText = ({ nodes, examples }: RouterGroup): string => {
-  const more = nodes > examples.length ? ', …' : '';
-  return `${nodes} Node${nodes === 1 ? '' : 's'} (${examples.join(', ')}${more})`;
-};
-
 const groupText = (group: RouterGroup, indent: string, screen: Screen): string => {
-  const { title, version, certainty, why, behaviour, notes } = group;
+  const { nodes, examples, title, version, certainty, why, behaviour, notes } = group;
+  const which = `${examples.join(', ')}${nodes > examples.length ? ', …' : ''}`;
   const name = `${title}${version === null ? '' : ` ${version}`}`;
   const who = certainty === 'assumed' ? `assuming ${name}` : certainty === 'unknown' ? `not known (${title})` : name;
-  const head = `${certaintyMark(certainty, screen)} ${nodesText(group)}: ${who}; ${hintsText(behaviour)}`;
+  const head = `${certaintyMark(certainty, screen)} ${nodes} Node${nodes === 1 ? '' : 's'} (${which}): ${who}; ${hintsText(behaviour)}`;
   const evidence = group.evidence.map(({ object, field, value }) => `${object} ${field}=${value}`).join('; ');
   const lines = [why, ...notes, evidence].filter((text) => text !== '');
   return `${wrapText(head, screen.width, indent)}${lines.map((line) => screen.wrap(line, `${indent}  `)).join('')}`;

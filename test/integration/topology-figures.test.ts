@@ -114,7 +114,7 @@ describe('figures of kubectl topology', () => {
       'endpoints without zone',
       'hints-not-written',
       changed('hints-not-written', /, zone: eu-1[abc](?= \}$)/gm),
-      /no share can be predicted \(no endpoint has a zone\)/,
+      /no share can be predicted \(no endpoint has a zone, though their Nodes are in eu-1a, eu-1b and eu-1c\)/,
     ],
   ];
   for (const [name, file, stdin, why] of without) {

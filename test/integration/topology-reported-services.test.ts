@@ -2637,6 +2637,19 @@ const ROWS: readonly ReportedRow[] = [
     /→ Clients in other zones cross, .*would be a store of its own, .*podAffinity to this Pod/,
     /NotRequested|Run more replicas|kubectl (?:patch|scale|rollout)/,
   ],
+  [
+    'https://github.com/gardener/gardener/pull/6579',
+    {
+      endpoints: ['b'],
+      pods: { containers: [{ name: 'etcd', image: 'x/etcd-wrapper:v0.1.0' }] },
+      podLabels: { 'gardener.cloud/role': 'controlplane' },
+    },
+    'NotWanted',
+    'SingleEndpoint',
+    /^✗ not wanted: .*33 %/,
+    /→ Clients in other zones cross, .*runs all Pods of a control plane in one zone/,
+    /Run more replicas|kubectl (?:patch|scale|rollout)/,
+  ],
   // Who keeps connections, by who calls.
   [
     'https://github.com/vectordotdev/vector/issues/6653',

@@ -1264,6 +1264,7 @@ const ROWS: readonly ReportedRow[] = [
 ];
 
 const inbound = (spec: object) => [beside('v1', 'Service', { selector: { app: 'web' }, ...spec }, { name: 'other' })];
+const headless = (name: string) => beside('v1', 'Service', { clusterIP: 'None', selector: OF_WEB }, { name });
 const RBAC = 'rbac.authorization.k8s.io';
 const ISTIO_1_20 = sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.20.0');
 const ISTIO_1_26 = sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.26.2');
@@ -1775,15 +1776,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/grafana/mimir/pull/13045',
     {
-      extra: [
-        ...members('docker.io/grafana/mimir:3.0.1').extra,
-        beside(
-          'v1',
-          'Service',
-          { clusterIP: 'None', selector: { app: 'web' } },
-          { name: 'mimir-store-gateway-headless' },
-        ),
-      ],
+      extra: [...members('docker.io/grafana/mimir:3.0.1').extra, headless('mimir-store-gateway-headless')],
     },
     around('headless-service'),
     /queriers \(and .*→ `-querier\.prefer-availability-zone` for reads \(up to 3\.0\)/,
@@ -1860,9 +1853,34 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/grafana/loki/pull/19558',
-    { extra: [beside('v1', 'Service', { clusterIP: 'None', selector: OF_WEB }, { name: 'loki-write-headless' })] },
+    { extra: [headless('loki-write-headless')] },
     /^! .*; from its Pods requests go on to others/,
     /write to the ingesters of the ring/,
+  ],
+  [
+    'https://github.com/grafana/mimir/issues/16434',
+    {
+      extra: [
+        headless('loki-write-headless'),
+        running('gateway', { args: ['--to=loki-write-headless.shop.svc:9095'] }),
+      ],
+    },
+    around('headless-service'),
+    /in all zones → the name of Service shop\/web in its place/,
+  ],
+  [
+    'https://github.com/grafana/mimir/issues/10994',
+    {
+      extra: [
+        headless('all'),
+        beside('networking.k8s.io/v1', 'Ingress', {
+          ingressClassName: 'traefik',
+          defaultBackend: { service: { name: 'all' } },
+        }),
+      ],
+    },
+    around('traefik'),
+    /names Service shop\/all, .*→ Service web in its place; then `kubectl annotate service web .*nativelb=true`/,
   ],
   [
     'https://github.com/knative/serving/issues/14615',

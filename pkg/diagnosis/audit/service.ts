@@ -102,13 +102,6 @@ const predict = ({ facts, effective }: Diagnosis) => {
 
 type Prediction = NonNullable<ReturnType<typeof predict>>;
 
-/** Proxies that keep to hints for every family and port. */
-const keptNodes = ({ routes, nodes }: Facts) => {
-  const groups = Map.groupBy(routes, ({ node }) => node);
-  const kept = [...groups.values()].filter((own) => own.every(({ mode }) => mode !== ''));
-  return { count: sumBy(kept, ([first]) => first?.nodes.length ?? 0), of: nodes.length };
-};
-
 const savingOf = ({ now, routedByZone }: Prediction, through: number): Saving => {
   const [stays, could] = [insideOf(now), insideOf(routedByZone)];
   // Clients on Nodes without zone stay nowhere.
@@ -148,6 +141,8 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
   const bypasses = [...new Set(facts.bypasses.flatMap(({ client, possible }) => (possible ? [] : [client])))];
   const isUnknown = bypasses.length > 0 || verdict === 'Unknown' || facts.notServing.length > 0;
   const inZoneShare = prediction === undefined ? null : insideOf(prediction.now);
+  const byNode = [...Map.groupBy(facts.routes, ({ node }) => node).values()];
+  const kept = byNode.filter((own) => own.every(({ mode }) => mode !== ''));
   return {
     ...facts.ref,
     type: facts.service.spec?.type ?? 'ClusterIP',
@@ -157,8 +152,8 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
     wanted,
     /** Ready endpoints, of every family, that carry a zone hint. */
     given: { count: sumBy(given, ({ hinted }) => hinted), of: sumBy(given, ({ ready }) => ready) },
-    /** Ready Nodes whose proxy keeps to the hints. */
-    used: keptNodes(facts),
+    /** Ready Nodes whose proxy keeps to the hints, for every family and port. */
+    used: { count: sumBy(kept, ([route]) => route?.nodes.length ?? 0), of: facts.nodes.length },
     effective: { count: clientZones.length - unserved.length, of: clientZones.length },
     /** Ready ones, of the first family. */
     endpoints: endpoints.length,

@@ -3,10 +3,9 @@ import type { StringMap } from '../../apis/meta.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { controlPlaneVersion, serviceRefOf } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { namesWaypoint } from './gateways.ts';
 import { SOCKETS } from './kinds.ts';
 import { memberIndex, servicesOf } from './members.ts';
-import { isUpstream, ofCache } from './settings.ts';
+import { isUpstream, namesWaypoint, ofCache } from './settings.ts';
 import { podFinder, watcherIndex } from './watchers.ts';
 
 export const bypassIndex = (snapshot: ClusterSnapshot) => {

@@ -7,12 +7,13 @@ import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
-import { type Found, aliasesOf, byAddresses } from './members.ts';
+import { type Found, aliasesOf, byAddresses, isTwin } from './members.ts';
 import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, ifKept } from './settings.ts';
 import { PROVIDERS, targetsOf } from './settings.ts';
 import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, placedText, splitText } from './gateways.ts';
 import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
 import { HOSTED, byMarks, isUpstream, readsHints } from './settings.ts';
+import type { Client } from './types.ts';
 import { isExported, watchersOf } from './watchers.ts';
 
 const classOf = ({ className, annotations }: EntryObject): string =>
@@ -124,6 +125,19 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own, from }];
   });
 
+/** Routes to a headless Service of the same Pods, whose controllers would go to a cluster IP: grafana/mimir#10994 */
+const byHeadless = (service: Service, namespace: string, index: BypassIndex): Found[] =>
+  (index.members.headless.get(namespace) ?? []).flatMap((twin) => {
+    const named = isTwin(service, twin) ? keyOfService(twin) : '';
+    return byEntries(twin, named, index).flatMap((found) => {
+      const { usesClusterIp, setting }: Client = CLIENTS[found.client];
+      if (usesClusterIp === undefined || found.entry === undefined) return [];
+      const then = passesProxy(found.client, found.entry, service, index) ? '' : `; then ${setting}`;
+      const decides = `it names Service ${named}, which has the same Pods and no cluster IP, and sends to Pods`;
+      return [{ ...found, own: { decides, setting: `Service {service} in its place${then}` } }];
+    });
+  });
+
 const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   const auto = nodes.filter((node) => computeTypeOf(node) === 'auto');
   return auto.slice(0, 1).map((node) => ({
@@ -152,6 +166,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
     ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, around, index)),
+    ...(service.spec?.clusterIP === 'None' ? [] : byHeadless(service, namespace, index)),
     ...byWaypoint(service, index),
     ...ofShoot(service, index),
     ...byAddresses(service, index.members),

@@ -1,20 +1,18 @@
 // Gateways before a Service that no route names: a waypoint of Istio, and the ingress gateway before the API servers of Shoots.
-import { type Node, type Service, zoneOfNode } from '../../apis/core.ts';
+import { type Service, zoneOfNode } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
+import type { BypassIndex } from './bypass-index.ts';
 import type { Found } from './members.ts';
-import { type Kinds, OF_GARDENER } from './settings.ts';
+import { OF_GARDENER, USE, namesWaypoint } from './settings.ts';
 
-const USE = 'istio.io/use-waypoint';
 const GATEWAY = 'gateway.networking.k8s.io/gateway-name';
 
-export const namesWaypoint = ({ metadata }: Service): boolean => metadata?.labels?.[USE] !== undefined;
-
 /** Labels of its Namespace, where it names no waypoint itself: istio.io "Configure waypoint proxies". */
-const spaceOf = (service: Service, { kinds }: Pick<Around, 'kinds'>): StringMap => {
+const spaceOf = (service: Service, { kinds }: Pick<BypassIndex, 'kinds'>): StringMap => {
   const { namespace } = serviceRefOf(service);
   const space = kinds.get('Namespace')?.find(({ name }) => name === namespace && !namesWaypoint(service));
   return space?.annotations ?? {};
@@ -25,7 +23,7 @@ const isWaypointPod = ({ labels }: PodSummary): boolean =>
   labels['gateway.istio.io/managed'] === 'istio.io-mesh-controller' || labels[GATEWAY] === 'waypoint';
 
 /** That of its namespace, by its Gateway, or its Pods where no Gateway was read; where other Services name theirs, this one may have none. */
-export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }: Around): Found[] => {
+export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }: BypassIndex): Found[] => {
   const { namespace, name } = serviceRefOf(service);
   const { [USE]: named } = spaceOf(service, { kinds });
   const gateway = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
@@ -42,13 +40,13 @@ const EVERY_ZONE =
   'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
 
 type IsIt = (labels: StringMap) => boolean;
-const zonesOf = ({ nodes }: Around, pods: readonly PodSummary[] = [], isIt: IsIt): string[] => {
+const zonesOf = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = [], isIt: IsIt): string[] => {
   const hosts = new Set(pods.flatMap(({ labels, nodeName }) => (isIt(labels) ? nodeName : [])));
   return [...new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode))];
 };
 
 /** Where a gateway of Istio runs, if not in all zones: by the label that its Gateways select (istio/istio#40113). */
-export const placedText = ({ from = '', clients }: Pick<Found, 'from' | 'clients'>, index: Around): string => {
+export const placedText = ({ from = '', clients }: Pick<Found, 'from' | 'clients'>, index: BypassIndex): string => {
   const own = clients ? [] : index.pods.get(from);
   const zones = zonesOf(index, own, ({ istio = '' }) => /^(?!pilot$)./.test(istio));
   return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length)
@@ -57,7 +55,7 @@ export const placedText = ({ from = '', clients }: Pick<Found, 'from' | 'clients
 };
 
 /** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
-export const ofWaypoint = (name: string, service: Service, index: Around) => {
+export const ofWaypoint = (name: string, service: Service, index: BypassIndex) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
   const at = marks['istio.io/use-waypoint-namespace'] ?? serviceRefOf(service).namespace;
   const zones = zonesOf(index, index.pods.get(at), (labels) => labels[GATEWAY] === name);
@@ -71,7 +69,7 @@ export const ofWaypoint = (name: string, service: Service, index: Around) => {
 export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
 
 /** Of a DestinationRule: a subset that is not in every zone that has Pods of the Service. */
-export const splitText = (service: Service, index: Around): string => {
+export const splitText = (service: Service, index: BypassIndex): string => {
   const within = (matchLabels: StringMap = {}): string[] =>
     zonesOf(index, index.podsOf(service), (labels) => matchesSelector({ matchLabels }, labels));
   const own = index.rules.filter(({ services }) => services.includes(keyOfService(service)));
@@ -81,18 +79,6 @@ export const splitText = (service: Service, index: Around): string => {
   return split ? `; its subset ${named.join()} is in ${split.zones.join()} alone: what goes to that crosses` : '';
 };
 
-interface Around {
-  readonly rules: readonly EntryObject[];
-  readonly podsOf: (service: Service) => readonly PodSummary[];
-  readonly entries: readonly EntryObject[];
-  readonly kinds: Kinds;
-  readonly images: readonly string[];
-  readonly nodes: readonly Node[];
-  readonly pods: ReadonlyMap<string, readonly PodSummary[]>;
-  readonly choosing: ReadonlySet<string>;
-  readonly byService: ReadonlyMap<string, readonly unknown[]>;
-}
-
 const BY_ADDRESS = {
   decides: 'it names the cluster IP, which Cilium from 1.18 on leaves to the Service: nothing is redirected',
   setting: 'a new policy with `serviceMatcher` in place of `addressMatcher`',
@@ -100,7 +86,7 @@ const BY_ADDRESS = {
 } as const;
 
 /** What is sent from Nodes without a Pod for it: cilium/cilium#41450, #41463; what is named by the cluster IP: #43800, #45412. */
-export const ofRedirect = ({ namespace, takers, settings }: EntryObject, { pods, nodes, images }: Around) => {
+export const ofRedirect = ({ namespace, takers, settings }: EntryObject, { pods, nodes, images }: BypassIndex) => {
   const isOf = (tag: RegExp): boolean => images.some((image) => tag.test(image));
   if (settings['address'] !== undefined) return isOf(/\bcilium:v1\.(?:1[89]|2)/) ? BY_ADDRESS : undefined;
   const own = takers && pods.get(namespace)?.filter((pod) => pod.ready && matchesSelector(takers, pod.labels));
@@ -118,7 +104,7 @@ const BY_GATEWAY =
   'clients of the Shoot come through the Istio ingress gateway, whose Envoy goes by its own zone, or with layer-7 load balancing by trafficDistribution; with one API server in each zone, keeping to zones and even load exclude each other';
 
 /** API servers that Gardener has Istio's gateway expose, where none of its objects was read. */
-export const ofShoot = (service: Service, { images, byService }: Around): Found[] => {
+export const ofShoot = (service: Service, { images, byService }: BypassIndex): Found[] => {
   const key = keyOfService(service);
   const isExposed = /^(?:shoot--.+|garden)\/(?:virtual-garden-)?kube-apiserver$/.test(key) && !byService.has(key);
   if (!isExposed || !images.some((image) => /\/(?:pilot|proxyv2):/.test(image))) return [];

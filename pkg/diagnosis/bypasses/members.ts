@@ -35,7 +35,7 @@ export const areFoundOtherwise = (images: readonly string[]): boolean =>
   MEMBERS.some(([sign, , always]) => always === 'surely' && images.some((image) => sign.test(image)));
 
 /** One selects all that the other does, as a Service of one member or of the whole cluster. Without selector nothing is known. */
-const isTwin = (...services: readonly Service[]): boolean => {
+export const isTwin = (...services: readonly Service[]): boolean => {
   const size = (selector: StringMap): number => Object.keys(selector).length;
   const [less = {}, more = {}] = services.map(({ spec }) => spec?.selector ?? {}).sort((a, b) => size(a) - size(b));
   return size(less) > 0 && matchesSelector({ matchLabels: less }, more);
@@ -222,7 +222,8 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   const then = ways.decides ? `; ${ways.decides}` : ' and connects to those, whatever hints say';
   const called = runner && {
     setting: `the name of ${object} in its place, where any Pod may answer`,
-    ...ways,
+    // What its Pods pass on is another matter.
+    ...(behind && ways.setting?.startsWith('none') ? {} : ways),
     decides: `${objectTitle(runner)} takes addresses of the same Pods from it (${by} names ${host})${then}`,
   };
   const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };

@@ -9,7 +9,7 @@ export const MANAGES =
   /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/ui:/;
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
-  /(?:^|\/)(?:redis|redis-stack-server|valkey|keydb|dragonfly|memcached|postgres(?:ql)?|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb|mongo(?:db)?(?:-\w+-server)?|influxdb|rabbitmq|etcd|zookeeper|kafka|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats)(?:[:@]|$)/;
+  /(?:^|\/)(?:redis|redis-stack-server|valkey|keydb|dragonfly|memcached|postgres(?:ql)?|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb|mongo(?:db)?(?:-\w+-server)?|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|zookeeper|kafka|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats)(?:[:@]|$)/;
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 const BY_RING =
   'queriers (and distributors, for ingesters) find its Pods in the ring of their memberlist, and connect to all zones';

@@ -283,6 +283,9 @@ export const affinityOf = (service: Service): string[] => {
   return isInternalOnly(service) && service.spec?.trafficDistribution === 'PreferClose' ? [maker ?? 'affinity'] : [];
 };
 
+export const USE = 'istio.io/use-waypoint';
+export const namesWaypoint = ({ metadata }: Service): boolean => metadata?.labels?.[USE] !== undefined;
+
 /** deliveryhero/helm-charts#738 */
 export const isUpstream = ({ metadata }: Service): boolean =>
   /^(?:kube-dns|node-?local-?dns(?:-?cache)?)-upstream$/.test(metadata?.name ?? '');

@@ -54,7 +54,9 @@ const whyNoShare = (facts: Facts): string => {
   if (nodes.length === 0) return 'no ready Node is known';
   if (endpoints.length === 0) return 'no endpoint is ready';
   if (routes.every(({ reason }) => reason === 'RouterUnknown')) return 'the data plane is not known';
-  if (endpoints.every(({ zone }) => zone === '')) return 'no endpoint has a zone';
+  const at = [...new Set(endpoints.flatMap(({ nodeName }) => facts.index.zoneOf.get(nodeName) || []))].sort(byText);
+  if (endpoints.every(({ zone }) => zone === ''))
+    return `no endpoint has a zone${at.length === 0 ? '' : `, though their Nodes are in ${listed(at)}`}`;
   if (routes.every((route) => isFailing({ endpoints }, route))) return 'every connection fails';
   if (noZones.length > 0)
     return `Nodes of zone ${listed(noZones.map((zone) => `"${zone}"`))} may be in any zone of the region`;

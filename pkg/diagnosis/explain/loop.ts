@@ -1,6 +1,6 @@
 // The closed loop in an explanation: whether what crosses zones does so by its plan, and what keeps it from having one.
 import { type Facts, type LoopReport, conditionIn } from './facts.ts';
-import { type Cause, type Stage, cause } from './reasons.ts';
+import { type Cause, cause } from './reasons.ts';
 
 const MISSING_HINTS = new Set(['NoHints', 'EndpointWithoutHint', 'ZoneNotHinted']);
 
@@ -12,22 +12,6 @@ const shareText = ({ inZonePercent }: LoopReport, verb: string): string =>
 
 /** Reasons that other causes explain better. */
 const TOLD_ELSEWHERE = new Set(['NoEndpoints', 'ObserveOnly']);
-
-/** Why there is no plan by load; one reason for all conditions is a refusal, which is reported once. */
-const observedCause = (stage: Stage, loop: LoopReport, who: string): Cause[] => {
-  const observed = conditionIn(loop, 'Observed');
-  if (observed === undefined || observed.status === 'True' || TOLD_ELSEWHERE.has(observed.reason)) return [];
-  if (observed.reason === conditionIn(loop, 'Effective')?.reason) return [];
-  return [cause(stage, 'LoadNotObserved', `${who}: ${said(observed)}`)];
-};
-
-/** Of hints that are gone although it was in force, what asks for them says more. */
-const effectiveCause = (stage: Stage, loop: LoopReport, who: string): Cause[] => {
-  if (loop.mode === 'Observe') return [];
-  const effective = conditionIn(loop, 'Effective');
-  if (effective?.status === 'True' || TOLD_ELSEWHERE.has(effective?.reason ?? '')) return [];
-  return [cause(stage, 'PlanNotInForce', effective ? `${who}: ${said(effective)}` : `${who} has no status yet.`)];
-};
 
 /** Causes in the loop. Those of the stage `prerequisite` explain no crossing, and are worth a look all the same. */
 export const loopCauses = (facts: Facts): Cause[] => {
@@ -48,10 +32,17 @@ export const loopCauses = (facts: Facts): Cause[] => {
     return [cause('effective', 'PlanSpread', evidence)];
   }
   const observing = `${who} has spec.mode Observe: what it plans is not written.${shareText(report, 'would stay')}`;
+  const [observed, inForce] = [conditionIn(report, 'Observed'), conditionIn(report, 'Effective')];
+  const isFine = (own: typeof observed): boolean => own?.status === 'True' || TOLD_ELSEWHERE.has(own?.reason ?? '');
+  // One reason for all conditions is a refusal, which is reported once.
+  const unseen = isFine(observed) || observed?.reason === inForce?.reason ? undefined : observed;
+  // Of hints that are gone although it was in force, what asks for them says more.
+  const isGone = report.mode !== 'Observe' && !isFine(inForce);
+  const gone = inForce ? `${who}: ${said(inForce)}` : `${who} has no status yet.`;
   return [
     ...(report.mode === 'Observe' ? [cause(stage, 'ObserveOnly', observing)] : []),
-    ...observedCause(stage, report, who),
-    ...effectiveCause(stage, report, who),
+    ...(unseen ? [cause(stage, 'LoadNotObserved', `${who}: ${said(unseen)}`)] : []),
+    ...(isGone ? [cause(stage, 'PlanNotInForce', gone)] : []),
   ];
 };
 

@@ -11,6 +11,7 @@ import { barrier } from '../models/lookup.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
+import { isOfGardener } from './given.ts';
 import { karpenterRemedy } from './node-pools.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { servicesBeside } from './snapshot-index.ts';
@@ -124,6 +125,10 @@ const SHARED_REMEDY =
 
 export const STORE_REMEDY =
   'Clients in other zones cross, whatever the Service asks for. Another replica would be a store of its own, unless the program is set up to copy its data. The client that asks most of it can run in its zone: give it a podAffinity to this Pod with `topologyKey: topology.kubernetes.io/zone`.';
+
+/** gardener/gardener#6579, #6934, docs/operations/topology_aware_routing.md there */
+const TOGETHER_REMEDY =
+  'Clients in other zones cross, whatever the Service asks for, and only failure tolerance type `zone` gives etcd a member in each. Without it Gardener from 2023 on runs all Pods of a control plane in one zone: update an older one (a first form of that, gardener#6579, was withdrawn).';
 
 export const isStore = (workloads: readonly Pick<Workload, 'images'>[]): boolean =>
   workloads.some(({ images: [image = ''] }) => STORES.test(image));
@@ -268,7 +273,8 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
     const stage = empty.length > 0 ? 'effective' : 'prerequisite';
     const isShared = workloads.some(({ kind, volumes }) => kind === 'Deployment' && volumes === true);
-    const held = isStore(workloads) ? STORE_REMEDY : isShared ? SHARED_REMEDY : undefined;
+    const store = isOfGardener(facts) ? TOGETHER_REMEDY : STORE_REMEDY;
+    const held = isStore(workloads) ? store : isShared ? SHARED_REMEDY : undefined;
     const { text, causes } = waitingFor(facts);
     const remedy = role === '' ? (causes[0]?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${text}`, remedy)];

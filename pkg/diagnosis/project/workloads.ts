@@ -154,12 +154,6 @@ const isHeld = (object: Fields): boolean =>
   textIn(object, 'spec.updateStrategy.type') === 'OnDelete' ||
   (wholeIn(object, 'spec.updateStrategy.rollingUpdate.partition') ?? 0) > 0;
 
-/** Replicas of the present template; undefined where no roll-out is under way. */
-const updatedOf = (object: Fields): number | undefined => {
-  const [updated = 0, all = 0] = [wholeIn(object, 'status.updatedReplicas'), wholeIn(object, 'status.replicas')];
-  return updated < all ? updated : undefined;
-};
-
 /** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs. */
 const STEERS =
   /^(?:--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?serverstransport\.maxidleconnsperhost=-1|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true)$/gim;
@@ -185,6 +179,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
     ...pickTexts(item, 'key', 'value', 'effect'),
     operator: textIn(item, 'operator') || 'Equal',
   }));
+  const [updated = 0, all = 0] = [wholeIn(object, 'status.updatedReplicas'), wholeIn(object, 'status.replicas')];
   return {
     kind: textIn(object, 'kind') || 'Deployment',
     namespace,
@@ -205,7 +200,8 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
       steering: args.join('\n').match(STEERS)?.join(' '),
-      updatedReplicas: updatedOf(object),
+      /** Of the present template, where a roll-out is under way. */
+      updatedReplicas: updated < all ? updated : undefined,
       /** Keys by which required anti-affinity keeps its Pods apart. */
       apart: apart.length === 0 ? undefined : apart,
       /** What podAffinity does to bring its Pods together in one zone, or to those of others. */

@@ -184,6 +184,7 @@ describe('the owner of an object', () => {
     ],
     ['istio-ingress', 'istio-ingressgateway', 'gardenlet', /^Set `externalTrafficPolicy: Local` under .* of the Seed/],
     ['kube-system', 'kube-dns', 'gardenlet', /`spec\.systemComponents\.nodeLocalDNS\.enabled: true` in the Shoot/],
+    ['extension-net-a', 'gardener-extension-networking-cilium', 'helm', /^Set .* in the Seed: charts of extensions/],
     ['kube-system', 'kube-dns', 'helm', undefined],
   ];
   for (const [namespace, name, manager, way] of ways)
