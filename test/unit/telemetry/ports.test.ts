@@ -126,7 +126,7 @@ describe('health and metrics servers', () => {
     };
     const server = await figures(text);
     const asked = [get(server.port, '/metrics'), get(server.port, '/metrics')];
-    await eventually(() => rendered > 0 || 'nobody asked');
+    await eventually(() => rendered > 0 || 'not asked yet');
     // A request that is answered came after the two.
     await get(server.port, '/other');
     answer.resolve('figures');
