@@ -113,6 +113,8 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     replicas: 'spec.instances',
     template: 'spec.topologySpreadConstraints',
   },
+  // emqx/emqx-operator#1041
+  'apps.emqx.io': { template: 'spec.coreTemplate.spec.topologySpreadConstraints (operator from 2.2.21)' },
   'core.humio.com': { service: 'spec.humioServiceAnnotations', replicas: 'spec.nodeCount' },
   // VictoriaMetrics/operator#1634; of a cluster under each component
   'operator.victoriametrics.com': { service: 'spec.serviceSpec with useAsDefault', replicas: 'spec.replicaCount' },

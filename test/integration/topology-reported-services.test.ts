@@ -750,6 +750,14 @@ const ROWS: readonly ReportedRow[] = [
     /The Nodes of c are younger than its Pods, and nothing moves Pods that run\. .*→ Place the Pods anew/,
   ],
   [
+    'https://swill.fun/blog/eks-topology-spread-mindomains-ebs-karpenter',
+    { nodes: ['a', 'a'], endpoints: ['a', 'a'], extra: [OLDER, { ...BARRED, spec: {} }] },
+    'NotWanted',
+    'PodsNotSpread',
+    /PodsNotSpread/,
+    /are younger than its Pods.* → A topologySpreadConstraint counts only zones that have Nodes.*`minDomains`/,
+  ],
+  [
     'https://github.com/kubernetes/autoscaler/issues/5489',
     {
       version: '1.27.2',
@@ -1100,6 +1108,27 @@ const ROWS: readonly ReportedRow[] = [
     'ZoneFailsHealthCheck',
     /^✗ traffic from outside .*hostnameOverride node-0\.vpc\.internal is no Node's name.*each Node drops what enters/,
     /Start kube-proxy with `--hostname-override=\$\(NODE_NAME\)`/,
+  ],
+  [
+    'https://github.com/giantswarm/giantnetes-terraform/pull/310',
+    { version: '1.16.8', nodes: ['a', 'b', 'c', 'c'], spec: LOCAL_PORTS, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /^✗ traffic from outside .*Nodes without one of its Pods drop it/,
+    /no ready endpoint on node-3: Nodes there drop what enters\. → .*externalTrafficPolicy: Cluster.* NotRequested/,
+  ],
+  [
+    'https://github.com/emqx/emqx-operator/issues/1041',
+    {
+      endpoints: ['a', 'a', 'b'],
+      pods: { topologySpreadConstraints: [] },
+      service: ownedBy('apps.emqx.io/v2beta1', 'EMQX', 'mqtt'),
+      workload: ownedBy('apps.emqx.io/v2beta1', 'EMQX', 'mqtt'),
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /PodsNotSpread/,
+    /make it there under spec\.coreTemplate\.spec\.topologySpreadConstraints \(operator from 2\.2\.21\).* NotRequested/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/71596',

@@ -1057,6 +1057,21 @@ const ROWS: readonly ReportedRow[] = [
     /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`/,
   ],
   [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1953',
+    {
+      annotations: {
+        [`${AWS}-type`]: 'nlb',
+        [`${AWS}-internal`]: 'true',
+        [`${AWS}-target-group-attributes`]: 'preserve_client_ip.enabled=false',
+      },
+      spec: BALANCED,
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through Nodes in the zone of its address/,
+    /the in-tree controller serves the Service, and reads neither: make it anew with .*-type: external`/,
+  ],
+  [
     'https://github.com/cloudnativelabs/kube-router/issues/455',
     {
       annotations: { [`${AWS}-type`]: 'nlb' },

@@ -1,7 +1,7 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import { countBy, nameOf } from '../../apis/values.ts';
-import { isEnabled } from '../../upstream/index.ts';
+import { isControlPlane, isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
 import { callingOf } from '../bypasses/members.ts';
@@ -151,7 +151,7 @@ const emptyZoneCauses = (facts: Facts): Cause[] => {
   return [cause('effective', 'ZoneFailsHealthCheck', evidence, remedy)];
 };
 
-/** Where traffic from outside may enter no Node, and what of it finds no Pod: of an NLB in a zone, and under `externalTrafficPolicy: Local`. */
+/** Where traffic from outside may enter no Node, and what of it finds no Pod: of an NLB in a zone, and under `externalTrafficPolicy: Local` (on workers: giantswarm/giantnetes-terraform#310). */
 export const localEntryCauses = (facts: Facts): Cause[] => {
   const { name, endpoints } = facts;
   const entry = entryOf(facts);
@@ -182,10 +182,11 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
     return fails(`, and all its endpoints on ${listed(dropping)} ${what}`, DROPPING_REMEDY);
   }
   const empty = zonesOfNodes(takers).filter((zone) => !endpoints.some((own) => own.zone === zone));
-  const bare = takers.map(nameOf).filter((node) => !endpoints.some(({ nodeName }) => nodeName === node));
-  const isZoneless = entry.remedy === NODE_PORT.remedy && takers.every((node) => zoneOfNode(node) === '');
-  const byNode = isZoneless || (blind !== undefined && announced !== undefined);
-  const where = byNode ? bare : empty;
+  const bare = takers.filter((node) => !hosts.some((host) => host === '' || host === nameOf(node)));
+  const isDropped = !announced && empty.length === 0 && facts.wish.mode === 'none' && !bare.every(isControlPlane);
+  const isPicked = entry.remedy === NODE_PORT.remedy && (isDropped || takers.every((own) => zoneOfNode(own) === ''));
+  const byNode = isPicked || (blind !== undefined && announced !== undefined);
+  const where = byNode ? bare.map(nameOf) : empty;
   if (where.length === 0 || (announced === 'one' && !byNode)) return [];
   const does = (entry.bare ?? 'drop it').replace('it', 'what enters');
   const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
@@ -230,8 +231,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
   const pointer =
     (entry.policy === 'Local' && entry.announced ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
-  const isOwn = stage === 'effective' && pointer !== '';
-  const note = isOwn && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
+  const note = stage === 'effective' && pointer !== '' && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
   const say = (evidence: string, remedy: string) => [
     { ...cause(stage, 'LoadBalancerTraffic', evidence, remedy), ...(note && { fix: [note.line] }) },
   ];
@@ -271,11 +271,11 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
 const HAIRPIN =
   'a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance)';
 const NO_HAIRPIN =
-  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller)';
+  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller; for type `nlb` without its class the in-tree controller serves the Service, and reads neither: make it anew with `service.beta.kubernetes.io/aws-load-balancer-type: external`)';
 
-/** By annotations and class, where targets are known to be instances. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, kubernetes/ingress-nginx#7900 */
+/** By annotations and class, where targets are known to be instances. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, kubernetes/ingress-nginx#7900, kubernetes-sigs/aws-load-balancer-controller#1953 */
 const HAS_HAIRPIN =
-  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:preserve_client_ip\.enabled=false|target-type=ip;|class=eks))/s;
+  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:target-type=ip;|class=eks))(?=.*type=nlb;.*class=;|(?!.*preserve_client_ip\.enabled=false))/s;
 
 /** On which Nodes Pods do not reach the addresses by which the world does; `alone`: some of them, and not for their load balancer. */
 export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts, alone = false): Cause[] => {
@@ -306,5 +306,5 @@ export const outsideCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const all = [...entryCauses(facts, wanted).slice(0, 1), ...shutOut(facts)];
   const [own, shut] = all;
   if (own === undefined || shut === undefined) return all;
-  return [{ ...own, evidence: `${own.evidence} ${shut.evidence}`, remedy: `${own.remedy} ${shut.remedy}` }];
+  return [{ ...own, evidence: `${shut.evidence} ${own.evidence}`, remedy: `${shut.remedy} ${own.remedy}` }];
 };

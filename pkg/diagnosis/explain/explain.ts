@@ -7,7 +7,7 @@ import { selects, unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, hasFew } from './spread.ts';
-import { inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
+import { SPREAD_IN_ONE, inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
 import { OF_HINTS, TOO_OLD, elsewhere, isOnEveryNode, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { NODE_PORT } from './balancers.ts';
@@ -109,10 +109,6 @@ const PLACED = [
 const WORKERS =
   'Nothing to do for traffic. Pods in other zones need Nodes there that take them (Cluster API: a MachineDeployment with `failureDomain` for each).';
 
-/** Azure/AKS#2389 */
-const SPREAD_IN_ONE =
-  'A topologySpreadConstraint counts only zones that have Nodes, and one zone satisfies it. For Pods in other zones run a Node in each, or let Pods wait for them with `minDomains` (Kubernetes 1.27 and newer), so that an autoscaler adds one.';
-
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name, wish } = facts;
@@ -161,8 +157,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const behind = behindCauses(facts);
   const lying = isRouted && behind.length === 0 ? spreadCauses(facts) : [];
   const isChosen = chosenBy(facts) !== '';
-  // A zone that something should have given Pods comes before what nothing asks for.
-  const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
+  // A zone that something should have given Pods (a constraint, what makes the Service too) comes before what nothing asks for.
+  const isMade = facts.service.metadata?.ownerReferences !== undefined;
+  const isHard = isMade || facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
   const isEmpty = lying.some(({ stage }) => stage === 'effective') && facts.endpoints.every(({ zone }) => zone !== '');
   const isUnmet = wish.reason === 'NotRequested' && isEmpty && (waiting.length > 0 || (isHard && !hasFew(facts)));
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
@@ -181,7 +178,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // Which Node a node port is asked of is the client's choice, unless a load balancer is seen: that nothing asks for zones comes first.
     ...kind.filter(({ reason }) => reason === 'PolicyIgnored'),
     ...(isFirst && isShut ? outside : []),
-    ...(isFirst || way?.failure || (isZoneless && policy === 'Local') ? entry : []),
+    ...(isFirst || way?.failure ? entry : []),
     ...failingCauses(facts),
     ...sure,
     ...stray,
@@ -189,6 +186,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // k8ssandra/k8ssandra#380
     ...(isMoot || !wanted ? waiting : []),
     ...kind,
+    ...(policy === 'Local' ? entry : []),
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone || inOneZone(facts) || (isUnmet && policy !== 'Local') ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),

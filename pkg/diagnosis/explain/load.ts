@@ -107,8 +107,7 @@ export const keptCauses = (facts: Facts): Cause[] => {
   const [[zone, own] = ['', Infinity]] = counts.sort(([, a], [, b]) => a - b);
   const times = endpoints.length / clientZones.length / own;
   if (by === undefined) return [];
-  const hasNone = [...(callersOf(facts)?.zones.values() ?? [])].includes(0);
-  if (times < MUCH || hasNone) return callerCauses(facts);
+  if (times < MUCH || [...(callersOf(facts)?.zones.values() ?? [])].includes(0)) return callerCauses(facts);
   const evidence = `${by.client} (${by.evidence.object}) keeps to zones: endpoints in ${zone} (${own} of ${endpoints.length}) get ${times.toFixed(1)} times an even share each, if all zones have as many clients.`;
   const shares = /^istio(?!-a)/.test(by.client) ? OR_SHARES : '';
   const remedy = unplacedRemedy(facts, zone, times / endpoints.length) ?? remedyOf('PodsNotSpread');
@@ -168,8 +167,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // open-telemetry/opentelemetry-collector#8260, #9211; opentelemetry-go#5838
   'Have `otlphttp` exporters open a connection for each request: `disable_keep_alives: true` (Collectors after September 2023; their receivers limit no age of connections over HTTP), take gRPC with `round_robin` and the name of a headless Service after `dns:///`, or put a proxy in between that balances requests (a mesh, a Gateway).':
     /(?:^|-)otlp-?http(?:-|$)|^4318$/,
-  // The number in gRPC's own examples, and those of OTLP (opentelemetry-collector#5964).
-  [OF_AGE]: /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$/,
+  // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964), openimsdk/open-im-server#2164.
+  [OF_AGE]:
+    /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/,
   // gardener/gardener#11551, #8810
   'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).':
     /apiserver$/,
@@ -217,9 +217,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints, bypasses, index, autoscalers } = facts;
   const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [], type = 'ClusterIP' } = service.spec ?? {};
   if (endpoints.length < 2) return [];
-  const { hashing } = index;
+  const { hashing, answers } = index;
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
-  const grpc = new Set(facts.workloads.flatMap((each) => each.grpc ?? []));
   const selected = Object.keys(service.spec?.selector ?? {});
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
   const isSidecar = ['/prometheus:', '/thanos:'].every((part) => images.some((own) => own.includes(part)));
@@ -229,13 +228,12 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isRelay = [from, images].every((all) => all.some((own) => /\bvector:/.test(own)));
   const [reused] = ports.flatMap((own) => {
     if (own.protocol === 'UDP') return [];
-    const isGrpc = grpc.has(`${portOfPods(facts, own)}`);
+    const isGrpc = facts.workloads.some(({ grpc }) => grpc?.includes(`${portOfPods(facts, own)}`));
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
     const seen = [isSidecar ? 'thanos-sidecar' : '', isRelay ? 'vector-to-vector' : ''];
     const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected, ...seen];
     const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
-    const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
-    return found.map(([remedy]) => ({ own, remedy }));
+    return signs.filter(([, sign]) => texts.some((text = '') => sign.test(text))).map(([remedy]) => ({ own, remedy }));
   });
   const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
   const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
@@ -244,7 +242,6 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const stage = autoscalers.length > 0 ? 'used' : 'prerequisite';
     return reused === undefined ? [] : [cause(stage, 'StickyClients', evidence, reused.remedy)];
   }
-  const { answers } = index;
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
   if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
     return sticky(
@@ -279,13 +276,12 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const evidence = `${port} is TCP for Istio, by ${taken}: its sidecars balance connections, not requests, and such a client keeps one.${who}`;
     return [cause('used', 'StickyClients', evidence, NAMED_REMEDY)];
   }
-  const isOutside = ['NodePort', 'LoadBalancer'].includes(service.spec?.type ?? '');
   if (reused === undefined) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
     const pooled = bypasses.length === 0 && from.some((each) => POOLS.test(each));
-    const isScaled = scaler && (isFew || isOutside);
+    const isScaled = scaler && (isFew || type !== 'ClusterIP');
     const isMeant = (pods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
     const remedy = images.join().includes('ingress-nginx') ? OF_NGINX : OF_AGE;
     return isMeant ? sticky(evidence, pooled ? OF_POOLS : remedy) : [];

@@ -136,6 +136,10 @@ export const isStore = (workloads: readonly Pick<Workload, 'images'>[]): boolean
 const HARDER_REMEDY =
   'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
 
+/** Azure/AKS#2389, swill.fun/blog/eks-topology-spread-mindomains-ebs-karpenter */
+export const SPREAD_IN_ONE =
+  'A topologySpreadConstraint counts only zones that have Nodes, and one zone satisfies it. For Pods in other zones run a Node in each, or let Pods wait for them with `minDomains` (Kubernetes 1.27 and newer), so that an autoscaler adds one.';
+
 /** Why zones have none of its Pods, and where a constraint is no remedy what is (else what the code says); `isFirst`: whatever else there is. */
 export const placing = (facts: Facts, workload: Workload, zones: readonly string[]) => {
   const say = (why: string, remedy?: string, isFirst = false) => ({ why, remedy, isFirst });
@@ -149,7 +153,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (isPinned(workload, zones))
     return say(`${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`, PINNED_REMEDY);
   const constraint = zoneConstraint(workload);
-  const { maxSkew = 1, whenUnsatisfiable, byRevision = false } = constraint ?? {};
+  const { maxSkew = 1, minDomains = 1, whenUnsatisfiable, byRevision = false } = constraint ?? {};
   const none = `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
   if (constraint?.selectsOwn === false) return say(none, remedyOf('SpreadSelectsNothing'));
   const few = `${who} has ${counted(replicas, 'replica')} for ${facts.clientZones.length} zones.`;
@@ -182,7 +186,8 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
   const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
-  return say(`${spreadBy(workload, facts)} ${undone}`, held ?? anew);
+  const isVain = constraint && minDomains < 2 && inOneZone(facts) && youngText(facts, zones) !== '';
+  return say(`${spreadBy(workload, facts)} ${undone}`, `${isVain ? `${SPREAD_IN_ONE} ` : ''}${held ?? anew}`);
 };
 
 const LEADER_REMEDY =
@@ -267,11 +272,11 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const who = by === undefined ? '' : `, which the operator of ${by.kind} ${by.name} decides`;
   const them = endpoints.length === 1 ? 'it' : 'them';
   const chosen = role === '' ? '' : ` Its selector picks ${them} among others by the label ${role}${who}.`;
+  const stage = empty.length > 0 ? 'effective' : 'prerequisite';
   if (endpoints.length === 1) {
     const beside = servicesBeside(facts.snapshot, facts.service, role);
     const others = beside.length === 0 ? '' : ` (${listed(beside)})`;
     const evidence = `Service ${name} has one ready${label} endpoint (${only.address} in ${only.zone === '' ? 'no zone' : only.zone}); clients are in ${listed(clientZones)}.`;
-    const stage = empty.length > 0 ? 'effective' : 'prerequisite';
     const isShared = workloads.some(({ kind, volumes }) => kind === 'Deployment' && volumes === true);
     const store = isOfGardener(facts) ? TOGETHER_REMEDY : STORE_REMEDY;
     const held = isStore(workloads) ? store : isShared ? SHARED_REMEDY : undefined;
@@ -297,7 +302,6 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   // Pods are where they should be.
   if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
   const evidence = `${none}${why}${rolling}${text}${isTogether ? heldText(facts) : ''}${waitingFor(facts).text}${chosen}`;
-  const stage = empty.length > 0 ? 'effective' : 'prerequisite';
   return [cause(stage, 'PodsNotSpread', evidence, spreadRemedy(facts, found))];
 };
 
