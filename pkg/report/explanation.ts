@@ -43,11 +43,17 @@ const loopText = (loop: LoopReport, { under, mark, wrap }: Screen): string => {
 
 /** By the measured demand, where the plan in force knows it; undefined where nothing spills. */
 const spillText = ({ effective, loop }: Explanation): string | undefined => {
-  if (loop?.inForce !== true) return undefined;
-  const stays = loop.inZonePercent ?? Math.round((effective.inZoneShare ?? 0) * 100);
-  if (stays >= 100) return undefined;
-  return `${stays} % of connections stay in their zone; ${100 - stays} % spill as planned`;
+  const planned = loop?.inZonePercent ?? Math.round((effective.inZoneShare ?? 0) * 100);
+  const stays = loop?.inForce === true ? planned : 100;
+  return stays >= 100 ? undefined : `${stays} % of connections stay in their zone; ${100 - stays} % spill as planned`;
 };
+
+/** What all clients that are seen go through in place of the cluster IP. */
+const wayOf = ({ scope: { around } }: Pick<Explanation, 'scope'>) =>
+  around.find((own) => own.client !== 'headless' && own.all === true && !own.possible && own.byHints !== true);
+
+/** No client of the cluster IP is seen. */
+const isUnseen = ({ scope }: Pick<Explanation, 'scope'>): boolean => scope.foreign || wayOf({ scope }) !== undefined;
 
 /** What stays of the connections; where nothing can be predicted, why not. */
 const shareText = ({ effective, used, given, scope }: Explanation, through = ''): string => {
@@ -58,16 +64,13 @@ const shareText = ({ effective, used, given, scope }: Explanation, through = '')
   const arrive = failing.length + failingInPart.length > 0 || used.some(({ endpoints }) => endpoints === 0);
   // What has no zone counts as crossing, and may not.
   const zones = [...used.map(({ zone }) => zone), ...given.flatMap((family) => Object.keys(family.zones))];
-  return `${zones.includes('') ? 'at least ' : ''}${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} ${scope.foreign ? 'would stay' : 'stay'} in their zone${down}`;
+  return `${zones.includes('') ? 'at least ' : ''}${percentText(inZoneShare)} of connections${through}${arrive ? ' that arrive' : ''} ${isUnseen({ scope }) ? 'would stay' : 'stay'} in their zone${down}`;
 };
 
 /** Zones that are served keep to their hints, and some of these lend endpoints across zones. */
 const lends = ({ effective: { unserved }, loop, used }: Explanation): boolean =>
   loop?.inForce !== true &&
   used.some(({ zone, mode, inZone }) => mode !== '' && (inZone ?? 1) < 1 && !unserved.includes(zone));
-
-const keptText = (report: Explanation): string =>
-  `${spillText(report) ?? shareText(report)}${lends(report) ? ', as the hints direct' : ''}`;
 
 const failingText = ({ failing, failingInPart }: Explanation['effective']): string => {
   const all = failing.length === 0 ? '' : `; those of clients in ${failing.join(', ')} fail`;
@@ -89,10 +92,6 @@ const pastText = (past: MeasuredPast | undefined): string => {
   const crosses = crossing === 0 ? 'none of them' : `${percentText(crossing / connections)} of these`;
   return `measured: ${percentText(share)} of its connections go around it, ${crosses} to another zone (${over})`;
 };
-
-/** What all clients that are seen go through in place of the cluster IP. */
-const wayOf = ({ scope: { around } }: Explanation) =>
-  around.find((own) => own.client !== 'headless' && own.all === true && !own.possible && own.byHints !== true);
 
 /** Who else goes around the cluster IP, or may, and what was measured of it. */
 const aroundTexts = (report: Explanation): string[] => {
@@ -133,7 +132,8 @@ const isAlone = ({ scope: { around, unseen, past, enters } }: Explanation): bool
 
 const scopedText = (report: Explanation, alone: string): string => {
   const { unseen } = report.scope;
-  const kept = `${isAlone(report) ? alone : 'through its cluster IP '}${keptText(report)}${failingText(report.effective)}`;
+  const share = `${spillText(report) ?? shareText(report)}${lends(report) ? ', as the hints direct' : ''}`;
+  const kept = `${isAlone(report) ? alone : 'through its cluster IP '}${share}${failingText(report.effective)}`;
   const who = unseen.length === 0 ? '' : `who else reaches its Pods was not seen (${unseen.join(', ')})`;
   const own = [kept, ...limitTexts(report), ...aroundTexts(report), who];
   return clean(phrases(report.scope.foreign ? [entersText(report), ...own] : [...own, entersText(report)]));
@@ -144,11 +144,10 @@ const missedText = (report: Explanation, verdict: string): string => {
   const { effective, scope } = report;
   const around = effective.inZoneShare === null ? [] : aroundTexts(report);
   const others = scope.foreign ? [entersText(report), ...around] : [...around, entersText(report)];
-  const isWhole = (phrases(others) === '' && wayOf(report) === undefined) || scope.foreign;
-  const share = shareText(report, isWhole ? '' : ' through its cluster IP');
-  const own = phrases([`${share}${failingText(effective)}`, ...limitTexts(report)]);
-  const foreign = [...others, `${verdict}of clients inside, of which none is seen, ${own}`];
-  return clean(phrases(scope.foreign ? foreign : [`${verdict}${own}`, ...others]));
+  const whose = isUnseen(report) ? `of ${scope.foreign ? 'clients inside' : 'others'}, of which none is seen, ` : '';
+  const share = shareText(report, phrases(others) === '' || whose !== '' ? '' : ' through its cluster IP');
+  const own = phrases([`${verdict}${whose}${share}${failingText(effective)}`, ...limitTexts(report)]);
+  return clean(phrases(scope.foreign ? [...others, own] : [own, ...others]));
 };
 
 /** A setting that this version does not act on is there, and named. */
@@ -191,7 +190,7 @@ const verdictLine = (report: Explanation, screen: Screen): string => {
   const [paint, mark, text] = throughLine(report);
   const way = wayOf(report);
   if (way === undefined) return screen[paint](`${mark} ${text}`);
-  const how = way.keeps === true ? 'keeps to zones' : 'is not seen to keep to zones';
+  const how = way.keeps === true ? 'keeps to zones' : (way.how ?? 'is not seen to keep to zones');
   const through = `all clients seen go through ${way.client} (${way.object}), which ${how}; ${text}`;
   return isKeptAround(report) ? screen.good(`✓ ${through}`) : screen[paint](`${mark} ${through}`);
 };

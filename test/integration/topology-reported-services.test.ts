@@ -1198,6 +1198,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotRequested',
     /aws-ip-targets/,
     /asks these for health: externalTrafficPolicy has no say/,
+    /kubectl annotate/,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/5592',
@@ -1427,7 +1428,7 @@ const ROWS: readonly ReportedRow[] = [
     { plane: cilium('1.17.5'), extra: [REDIRECT] },
     'NotWanted',
     'CiliumServiceTopologyOff',
-    /^✗ not wanted: .*; cilium-redirect \(CiliumLocalRedirectPolicy shop\/\S+\) goes around it$/,
+    /^✗ all clients seen go through cilium-redirect \(CiliumLocalRedirectPolicy \S+\), which leads to a Pod on their own Node; /,
     /hands what Pods send to it to a Pod on their own Node/,
   ],
   [
@@ -1591,7 +1592,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Ineffective',
     'OverloadThreshold',
-    /^✗ all clients seen go through linkerd/,
+    /^✗ all clients seen go through linkerd \(.*\), which keeps to the zone after hints are gone; /,
     /before 2\.13\.4 it keeps to the zone after hints are gone.* → For linkerd: an update; until then a restart/,
     /kubectl scale|Change the number/,
   ],
@@ -2198,7 +2199,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through istio-ambient \(DaemonSet kube-system\/ztunnel\), which is not seen to keep to zones/,
-    /^\S.*kubectl annotate service web -n shop networking\.istio\.io\/traffic-distribution=PreferClose.*Clients outside of the mesh, of which none is seen/,
+    /^\S.*kubectl annotate service web -n shop networking\.istio\.io\/traffic-distribution=PreferClose.*Other clients, of which none is seen/,
     /topology-mode=Auto/,
   ],
   [

@@ -556,7 +556,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.31.0', annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: BALANCED },
     'Effective',
     undefined,
-    /aws-ip-targets \(Service shop\/web\) goes around it(?!.*through the Node)/,
+    /all clients seen go through aws-ip-targets \(Service shop\/web\), which keeps to the zone of its address, (?!.*through the Node)/,
     /availability_zone_affinity/,
   ],
   [
@@ -1127,7 +1127,7 @@ const ROWS: readonly ReportedRow[] = [
     { annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: BALANCED, endpoints: ['a:a', 'b:b'] },
     'Ineffective',
     'ZoneFailsHealthCheck',
-    /aws-ip-targets \(Service shop\/web\) goes around it$/,
+    /^✗ all clients seen go through aws-ip-targets .* of others, of which none is seen, \d+ % of connections would stay/,
     /no ready endpoint in c: its NLB sends to Pods in the zone of its address alone .* → Run a Pod in every zone/,
   ],
   [
@@ -1144,15 +1144,15 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     undefined,
-    /; aws-ip-targets \(Service shop\/web\) goes around it$/,
-    /of its address alone, .* → for clients in its VPC `dns_record.client_routing_policy=availability_zone_affinity`/,
+    /^! all clients seen go through aws-ip-targets \(Service shop\/web\), which keeps to the zone of its address, .* 100 %/,
+    /of its address alone .* → for clients in its VPC `dns_record.client_routing_policy=availability_zone_affinity`/,
   ],
   [
     'https://github.com/aws/eks-charts/issues/865',
     { annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: { type: 'LoadBalancer' }, endpoints: ['a', 'b'] },
     'NotWanted',
     'ZoneFailsHealthCheck',
-    /aws-ip-targets \(Service shop\/web\) goes around it$/,
+    /^✗ all clients seen go through aws-ip-targets .* of others, of which none is seen, \d+ % of connections would stay/,
     /no ready endpoint in c: its NLB sends to Pods in the zone .* switch its cross-zone load balancing on \(.*=true`/,
   ],
   [
@@ -1274,7 +1274,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'LoadBalancerTraffic',
     /^✗ traffic from outside enters through Nodes in the zone of its address/,
-    /\(one for each connection, as long as that is kept\)\. → It is a Classic Load Balancer(?!.*dns_record)/,
+    /\(one for each connection, as long as that is kept\)\. → It is a Classic Load Balancer: .*target type ip.*cross-zone-load-balancing-enabled(?!.*dns_record)/,
   ],
 ];
 

@@ -152,6 +152,7 @@ export const CLIENTS = clients({
   },
   'cilium-redirect': {
     decides: 'Cilium hands what Pods send to it to a Pod on their own Node',
+    how: 'leads to a Pod on their own Node',
     setting: 'where that Pod connects to another Service, zones count there: for node-local-dns its upstream Service',
     source: 'Cilium documentation "Local Redirect Policy"; cilium/cilium#16906',
   },
@@ -197,7 +198,8 @@ export const CLIENTS = clients({
   },
   'aws-ip-targets/nlb': {
     decides:
-      'the NLB sends to Pods in the zone of its address alone, and asks these for health: externalTrafficPolicy has no say',
+      'the NLB sends to Pods in the zone of its address alone (clients get addresses of all zones from DNS), and asks these for health: externalTrafficPolicy has no say',
+    how: 'keeps to the zone of its address, and clients get addresses of all zones',
     setting:
       'for clients in its VPC `dns_record.client_routing_policy=availability_zone_affinity` in the annotation `service.beta.kubernetes.io/aws-load-balancer-attributes`, or its names by zone (`<zone>.<name>`)',
     kept: /dns_record\.client_routing_policy=availability_zone_affinity/,

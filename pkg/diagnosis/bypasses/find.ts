@@ -14,7 +14,7 @@ import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, placedText, spl
 import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
 import { HOSTED, byMarks, isUpstream, readsHints } from './settings.ts';
 import type { Client } from './types.ts';
-import { isExported, watchersOf } from './watchers.ts';
+import { isExported, selects, watchersOf } from './watchers.ts';
 
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
@@ -122,7 +122,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const redirect = client === 'cilium-redirect' ? ofRedirect(entry, index) : undefined;
     const plain = client === 'kube-apiserver' && index.isHosted ? HOSTED : (redirect ?? kept);
     const own = entry.settings['outside'] === undefined ? plain : OUTSIDE;
-    return [{ client, evidence, controller: controllerOf(entry, index), entry, own, from }];
+    const all = client === 'cilium-redirect' && redirect === undefined && ways.length === 1;
+    return [{ client, evidence, controller: controllerOf(entry, index), entry, own, from, all }];
   });
 
 /** Routes to a headless Service of the same Pods, whose controllers would go to a cluster IP: grafana/mimir#10994 */
@@ -157,8 +158,11 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const isDns = isOther || key === 'kube-system/kube-dns';
   // GKE has redirects of its own.
   const isCilium = index.images.some((image) => /^(?!gke).*\bcilium[:@]/.test(image));
-  const cache = isCilium ? 'node-local-dns/cilium' : 'node-local-dns';
   const around = byEntries(service, key, index);
+  const cache = isCilium && !around.some(({ all }) => all) ? 'node-local-dns/cilium' : 'node-local-dns';
+  const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
+  const isRoute = ({ entry }: { entry: EntryObject }) => entry.client !== 'aws-ip-targets';
+  const isUsed = index.byService.get(key)?.some(isRoute) || callers.some((runner) => !selects(service, runner));
   const found: Found[] = [
     ...around,
     ...byMarks(service, index.steering, index.images, endpoints.count),
@@ -180,8 +184,9 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
-    const { client, evidence, controller = '', all = false, possible = false, ...seen } = { ...way, ...more };
-    const { own = client.startsWith('node-local') ? index.ofCache : {} } = { ...way, ...more };
+    const { client, evidence, controller = '', possible = false, ...seen } = { ...way, ...more };
+    const { own = client.startsWith('node-local') ? index.ofCache : {} } = seen;
+    const { all = !isUsed && client.startsWith('aws-ip-') } = seen;
     const plain = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
@@ -206,7 +211,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       unsure,
       byHints,
       keeps: keeps && !isJoined && split === '',
-      ...defined({ adds: row.adds, fails: row.fails }),
+      ...defined({ adds: row.adds, fails: row.fails, how: row.how }),
       ...(index.hasField && asks && { asks }),
       setting: (isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
@@ -219,7 +224,6 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       ...defined({ passes: passes || undefined, known: seen.known || undefined, behind: seen.behind || undefined }),
     };
   });
-  const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
   const isRouted = found.some(({ client }) => client === 'ingress' || client === 'gateway');
   const suspected = watchersOf(service, index.watchers, callers, isRouted);
   type Suspected = (typeof suspected)[number];

@@ -95,17 +95,10 @@ const OR_EVEN =
   'nothing for zones; even load excludes them with one API server in each: layer-7 load balancing (IstioTLSTermination) has it; a patch is reverted';
 
 const OF_NEWER = 'an update of Gardener: from late 2022 on it writes `outlierDetection` in {rule} (gardener#6653)';
-const FORGETS = [
-  '; before 2.13.4 it keeps to the zone after hints are gone',
-  'an update; until then a restart of linkerd-destination once hints are gone',
-] as const;
 
 /** istio.io "Traffic Management with Multicluster" */
 export const CLUSTER_LOCAL =
   'for its own cluster alone `serviceSettings` with `clusterLocal: true` for its host, in the configuration of the mesh';
-
-/** hashicorp/consul#7401 */
-const OTHER_EDITION = 'Enterprise, or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to';
 
 /** How many endpoints there are; whether one has a zone or a hint, and whether a zone has less than its share. */
 export const ANY = { count: Infinity, isZoned: true, isThin: false, hinted: false };
@@ -177,16 +170,20 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (edition !== undefined && !edition.test(image))
     return {
       decides: `${decides} (${image === '' ? 'no image shows which runs' : `seen: ${image}`})`,
-      setting: OTHER_EDITION,
+      // hashicorp/consul#7401
+      setting: 'Enterprise, or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to',
     };
   const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
   // linkerd/linkerd2#10925
   const isGone = hints !== undefined && !seen.hinted && /\w/.test(wishTextOf(service));
   const isLate = isGone && version?.minor === 13 && !isSince(version, [2, 13, 4]);
-  if (isOlder || isLate) {
-    const [why, update] = isLate ? FORGETS : (['', 'an update: before it takes all endpoints'] as const);
-    return { decides: `${decides}${why}; seen: ${image}`, setting: update, byHints: false };
+  if (isLate) {
+    const how = 'keeps to the zone after hints are gone';
+    const update = 'an update; until then a restart of linkerd-destination once hints are gone';
+    return { decides: `${decides}; before 2.13.4 it ${how}; seen: ${image}`, setting: update, byHints: false, how };
   }
+  const first = 'an update: before it takes all endpoints';
+  if (isOlder) return { decides: `${decides}; seen: ${image}`, setting: first, byHints: false };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   if (counts && wished !== undefined && BY_RULE[locality] === undefined) {
     const even = locality === 'unset' && isApiServer ? OF_GARDENER : '';

@@ -28,6 +28,8 @@ export interface Client {
   readonly kept?: RegExp;
   /** It keeps to its zone already. */
   readonly keeps?: boolean;
+  /** Where it does not, what the verdict says of it, after `which`. */
+  readonly how?: string;
   /** First versions that keep to `internalTrafficPolicy: Local`, follow hints, or prefer their zone by `spec.trafficDistribution`: `PreferClose`, and other names. */
   readonly since?: Readonly<Partial<Record<'local' | 'hints' | 'field' | 'names', KubernetesVersion>>>;
   /** So they do by this annotation of the Service, as `key=value`. */

@@ -149,7 +149,7 @@ const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = 
     [OF_MONGO, 'its Pods are a primary and secondaries, which refuse what is written (NotMaster)'],
 };
 
-/** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of a mesh that decides for all clients that are seen, or of Pods that are not alike. */
+/** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of what decides for all clients that are seen, or of Pods that are not alike. */
 export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string] => {
   const { bypasses, autoscalers, workloads, service, endpoints, version } = facts;
   const images = workloads.flatMap(({ images: own, name }) => own.map((image) => `${image} ${name}`));
@@ -167,7 +167,8 @@ export const elsewhere = (facts: Facts): readonly [says: string, sets: string, o
   const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
   const scaled = keeps && autoscalers.length > 0 ? SCALED : '';
   const sets = `For ${client}: ${setting || 'nothing, it keeps to zones'}${scaled}.`;
-  if (all && !byHints && (keeps || setting !== ''))
-    return [says, '', `${sets} Clients outside of the mesh, of which none is seen, would take the cluster IP.`];
-  return [says, `${setting && `${sets} `}For connections through the cluster IP: `];
+  const isRedirect = client === 'cilium-redirect';
+  if (all && !byHints && !isRedirect && (keeps || setting !== ''))
+    return [says, '', `${sets} Other clients, of which none is seen, would take the cluster IP.`];
+  return [says, `${setting && `${sets} `}For connections ${isRedirect ? 'from there' : 'through the cluster IP'}: `];
 };

@@ -254,21 +254,16 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
   // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
   const served = new Set(facts.endpoints.map(({ zone }) => zone));
   const isServed = [...index.workerZones].every((zone) => served.has(zone));
+  const on = (flag?: boolean) => flag || undefined;
   const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
   return {
     through: 'clusterIP' as const,
     // What each flag means stands in Client and Found.
-    around: bypasses.map(({ client, evidence, possible, unsure = false, byHints, all, behind, keeps, watches }) => ({
+    around: bypasses.map(({ client, evidence, possible, unsure, byHints, all, behind, keeps, how, watches }) => ({
       client,
       object: evidence.object,
-      possible: possible || unsure,
-      ...defined({
-        byHints: byHints || undefined,
-        all: all || undefined,
-        behind,
-        keeps: (keeps && (all || isServed)) || undefined,
-        watches,
-      }),
+      possible: possible || unsure === true,
+      ...defined({ byHints: on(byHints), all: on(all), behind, keeps: on(keeps && (all || isServed)), how, watches }),
     })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
