@@ -1274,7 +1274,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'LoadBalancerTraffic',
     /^✗ traffic from outside enters through Nodes in the zone of its address/,
-    /\(one for each connection, as long as that is kept\)\. → It is a Classic Load Balancer: .*target type ip.*cross-zone-load-balancing-enabled(?!.*dns_record)/,
+    /\(one for each connection, as long as that is kept\)\. → It is a Classic Load Balancer: .* whose shares may be uneven\.(?!.*dns_record)/,
   ],
 ];
 
