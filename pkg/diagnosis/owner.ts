@@ -6,6 +6,7 @@ import { type Fields, defined, picked } from '../apis/values.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { isAuto } from '../routing/slots.ts';
 import { atLeast } from '../routing/version.ts';
+import { type About, CHART_VALUES, operatorField } from './owner-fields.ts';
 import { listIn, pickTexts, textIn } from './project/fields.ts';
 
 export type Marks = Omit<ObjectMeta, 'uid' | 'resourceVersion'>;
@@ -63,77 +64,6 @@ export interface Change {
   /** The value that `spec.trafficDistribution` is to have. */
   readonly distribution?: string | undefined;
 }
-
-type About = 'service' | 'replicas' | 'template';
-
-type FieldsFor = Readonly<Partial<Record<About, string>>>;
-
-/** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
-const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
-  coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
-  // haproxytech/helm-charts#352, Kong/charts#1525
-  'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
-  kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
-  // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580
-  'ingress-nginx': { service: 'controller.service.trafficDistribution (chart from 4.13)' },
-  vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
-  'opentelemetry-collector': { service: 'service.trafficDistribution (charts from mid-2025 on)' },
-  'victoria-metrics-cluster': { service: 'service.trafficDistribution under vminsert or vmselect (from 0.30)' },
-  // istio/istio#45175
-  istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
-  // Its template writes all of `service.spec`.
-  traefik: { service: 'service.spec.trafficDistribution' },
-};
-
-/** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment. */
-const PARAMETERS = 'spec.infrastructure.parametersRef';
-
-/** fluxcd/flagger#1943, open-telemetry/opentelemetry-operator#5141 */
-const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';
-
-const IN_SPEC = { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' };
-
-/** Fields of custom resources that their operators make an object from, by API group: as the definitions of the operators have them. */
-const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
-  // elastic.co/guide/en/cloud-on-k8s, "Services", "Pod template"
-  'k8s.elastic.co': {
-    service: 'spec.http.service',
-    replicas: 'spec.nodeSets[].count',
-    template: 'spec.nodeSets[].podTemplate',
-  },
-  'argoproj.io': { replicas: 'spec.replicas', template: 'spec.template' },
-  'flagger.app': {
-    service: `spec.service.trafficDistribution${NEW_ONLY}`,
-    template: 'spec.template of the Deployment that its spec.targetRef names',
-  },
-  'gateway.networking.k8s.io': { service: PARAMETERS, replicas: PARAMETERS, template: PARAMETERS },
-  // docs/src/service_management.md there
-  'postgresql.cnpg.io': {
-    service: 'spec.managed.services.additional[].serviceTemplate, for a Service of another name',
-    replicas: 'spec.instances',
-    template: 'spec.topologySpreadConstraints',
-  },
-  // emqx/emqx-operator#1041
-  'apps.emqx.io': { template: 'spec.coreTemplate.spec.topologySpreadConstraints (operator from 2.2.21)' },
-  'core.humio.com': { service: 'spec.humioServiceAnnotations', replicas: 'spec.nodeCount' },
-  // VictoriaMetrics/operator#1634; of a cluster under each component
-  'operator.victoriametrics.com': { service: 'spec.serviceSpec with useAsDefault', replicas: 'spec.replicaCount' },
-  'monitoring.coreos.com': IN_SPEC,
-  'opentelemetry.io': { service: `spec.trafficDistribution${NEW_ONLY}`, ...IN_SPEC },
-  // monzo/egress-operator#41, #48
-  'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: serviceTopologyMode)' },
-  // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
-  'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
-  // mariadb-operator/mariadb-operator docs/metadata.md, #1636
-  'k8s.mariadb.com': { service: 'spec.service.metadata.annotations (topology-mode; it has no trafficDistribution)' },
-  // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator
-  'pingcap.com': { service: 'spec.tidb.service.annotations (it has no trafficDistribution)' },
-  'rabbitmq.com': {
-    service: 'spec.override.service',
-    replicas: 'spec.replicas',
-    template: 'spec.override.statefulSet.spec.template',
-  },
-};
 
 const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) => {
   const { name = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
@@ -237,10 +167,6 @@ const byK3s: By = ({ annotations, labels, name, about }) => {
   const addOn = annotations['objectset.rio.cattle.io/owner-name'] ?? 'coredns';
   return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there${addOn === 'coredns' && about !== 'service' ? ' (releases since 1.30.14, 1.31.10, 1.32.6 and 1.33.2 prefer to spread it over zones: k3s-io/k3s#12433)' : ''}`;
 };
-
-/** Where an operator takes it from, as far as that is known. */
-export const operatorField = (group: string, about: About): string | undefined =>
-  Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1][about];
 
 /** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */
 const byOperator: By = ({ owner, labels, about }) => {

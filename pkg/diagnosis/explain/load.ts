@@ -13,7 +13,8 @@ import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle, zoneConstraint } from './scheduler.ts';
 import { waitingFor } from './waiting.ts';
-import { byZone, idlePods, placing } from './spread.ts';
+import { byZone, placing } from './spread.ts';
+import { idlePods } from './waiting.ts';
 
 /** Times an even share: that of three Pods in two zones. Most Services exceed upstream's limit of 1.2 without complaints, and sums are not exact. */
 const MUCH = 1.5 - 1e-9;

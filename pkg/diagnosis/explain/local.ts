@@ -8,7 +8,7 @@ import { itemsOf } from '../snapshot.ts';
 import type { Kind } from './balancer.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, listed, remedyOf } from './reasons.ts';
-import { idlePods } from './spread.ts';
+import { idlePods } from './waiting.ts';
 
 const LOCAL_REASONS = /^(?:ProxyOfAnotherNode|InternalTrafficPolicyLocal|NoLocalEndpoints|NoEndpoints|NotProxied)$/;
 

@@ -6,7 +6,8 @@ import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { markedSlices } from '../../evacuation/decide.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { STORES } from '../bypasses/programs.ts';
-import { operatorField, isPlacedByGardener } from '../owner.ts';
+import { isPlacedByGardener } from '../owner.ts';
+import { operatorField } from '../owner-fields.ts';
 import { barrier } from '../models/lookup.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
@@ -18,7 +19,7 @@ import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { SELECTS_NONE, drawnText, prefersApart, revisesPods, rollingText } from './scheduler.ts';
 import { spreadBy, workloadTitle, youngText, zoneConstraint } from './scheduler.ts';
-import { heldText, waitingFor } from './waiting.ts';
+import { heldText, idlePods, waitingFor } from './waiting.ts';
 
 /** `eu-1a 2, eu-1b 1`. */
 export const byZone = (counts: ReadonlyMap<string, number>): string =>
@@ -72,31 +73,6 @@ const FARGATE_REMEDY =
 
 export const hasFew = ({ makers, clientZones }: Facts): boolean =>
   sumBy(makers, ({ replicas }) => replicas) < clientZones.length;
-
-/** kubernetes/kubernetes#82494 */
-const UNREADY = [
-  'not ready',
-  'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so again since its Node was away: delete the Pod.',
-] as const;
-/** docs.aws.amazon.com/eks/latest/userguide/zone-shift.html */
-const UNLISTED = [
-  'ready, and in no slice of the Service',
-  'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). Else see whether the EndpointSlice controller keeps up (kube-controller-manager).',
-] as const;
-
-/** Pods in the zones, or on Nodes, that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */
-export const idlePods = ({ pods, slices, endpoints, index: { zoneOf } }: Facts, zones: readonly string[]) => {
-  const isAt = (zone: string, node: string): boolean => zone === node || zone === zoneOf.get(node);
-  const targets = new Set(slices.flatMap(({ endpoints: all }) => (all ?? []).map(({ targetRef }) => targetRef?.name)));
-  const isServed = targets.has(undefined) || endpoints.some(({ zone }) => zones.includes(zone));
-  const there = pods.filter(({ nodeName }) => zones.some((zone) => isAt(zone, nodeName)));
-  const unready = there.filter(({ ready }) => !ready);
-  const idle = unready.length > 0 ? unready : there.filter(({ name }) => !isServed && !targets.has(name));
-  const [is, remedy] = unready.length > 0 ? UNREADY : UNLISTED;
-  if (idle.length === 0) return undefined;
-  const everywhere = zones.every((zone) => idle.some(({ nodeName }) => isAt(zone, nodeName)));
-  return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}.`, remedy, everywhere };
-};
 
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';

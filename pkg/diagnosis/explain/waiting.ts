@@ -178,3 +178,28 @@ export const waitingFor = (facts: Facts) => {
   const [remedy] = reasons.flatMap(([, , own = []]) => own);
   return { text, remedy, causes: [cause('prerequisite', 'PodsWaiting', text.trimStart(), remedy)] };
 };
+
+/** kubernetes/kubernetes#82494 */
+const UNREADY = [
+  'not ready',
+  'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so again since its Node was away: delete the Pod.',
+] as const;
+/** docs.aws.amazon.com/eks/latest/userguide/zone-shift.html */
+const UNLISTED = [
+  'ready, and in no slice of the Service',
+  'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). Else see whether the EndpointSlice controller keeps up (kube-controller-manager).',
+] as const;
+
+/** Pods in the zones, or on Nodes, that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */
+export const idlePods = ({ pods, slices, endpoints, index: { zoneOf } }: Facts, zones: readonly string[]) => {
+  const isAt = (zone: string, node: string): boolean => zone === node || zone === zoneOf.get(node);
+  const targets = new Set(slices.flatMap(({ endpoints: all }) => (all ?? []).map(({ targetRef }) => targetRef?.name)));
+  const isServed = targets.has(undefined) || endpoints.some(({ zone }) => zones.includes(zone));
+  const there = pods.filter(({ nodeName }) => zones.some((zone) => isAt(zone, nodeName)));
+  const unready = there.filter(({ ready }) => !ready);
+  const idle = unready.length > 0 ? unready : there.filter(({ name }) => !isServed && !targets.has(name));
+  const [is, remedy] = unready.length > 0 ? UNREADY : UNLISTED;
+  if (idle.length === 0) return undefined;
+  const everywhere = zones.every((zone) => idle.some(({ nodeName }) => isAt(zone, nodeName)));
+  return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}.`, remedy, everywhere };
+};
