@@ -163,6 +163,19 @@ const resetField = <F extends { trafficDistribution?: string }>(
 const hasSettings = ({ labels, annotations, trafficDistribution }: RoutingSettings): boolean =>
   trafficDistribution !== undefined || Object.keys({ ...labels, ...annotations }).length > 0;
 
+/** The object with these settings in place of all that it had; parts that get nothing and were not there stay absent. */
+export const withRoutingSettings = <T extends ServiceLike>(service: T, settings: RoutingSettings): T => {
+  const { metadata, spec } = service;
+  const needsMetadata =
+    metadata !== undefined || Object.keys({ ...settings.labels, ...settings.annotations }).length > 0;
+  const needsSpec = spec !== undefined || settings.trafficDistribution !== undefined;
+  return {
+    ...service,
+    ...(needsMetadata ? { metadata: resetMaps(metadata ?? {}, settings) } : {}),
+    ...(needsSpec ? { spec: resetField(spec ?? {}, settings) } : {}),
+  };
+};
+
 /**
  * Makes a Service route by zone with the mechanism of the cluster that runs it, or removes every such setting.
  *
@@ -182,16 +195,7 @@ export const reconcileTopologyAwareRouting = <T extends ServiceLike>(
   kubernetesVersion: string,
 ): T => {
   const version = parseKubernetesVersion(kubernetesVersion);
-  const settings = enabled ? routingSettings(version) : NOTHING;
-  const { metadata, spec } = service;
-  const needsMetadata =
-    metadata !== undefined || Object.keys({ ...settings.labels, ...settings.annotations }).length > 0;
-  const needsSpec = spec !== undefined || settings.trafficDistribution !== undefined;
-  return {
-    ...service,
-    ...(needsMetadata ? { metadata: resetMaps(metadata ?? {}, settings) } : {}),
-    ...(needsSpec ? { spec: resetField(spec ?? {}, settings) } : {}),
-  };
+  return withRoutingSettings(service, enabled ? routingSettings(version) : NOTHING);
 };
 
 const settingsForEtcd = (

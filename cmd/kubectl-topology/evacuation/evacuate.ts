@@ -117,21 +117,18 @@ const isAllowed = ({ refusals }: EvacuationCheck, force = false): boolean =>
 /** One that is over makes room for another of its name; one that runs does not. */
 const create = async (client: Client, wish: ZoneEvacuation, dryRun: boolean, io: Io): Promise<ZoneEvacuation> => {
   const send = (): Promise<ZoneEvacuation> => client.create(ZONE_EVACUATIONS, wish, { dryRun }, io.signal);
-  try {
-    return await send();
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    const there = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name: nameOf(wish) }, io.signal);
-    if (isRunning(there, io.now())) {
-      const why = there.spec.reason === undefined ? '' : ` (${there.spec.reason})`;
-      throw new UsageError(
-        `${wish.spec.zone} is evacuated already${why}: see \`kubectl topology evacuations\`; --percent changes its share, with --for its time; \`kubectl topology return ${wish.spec.zone}\` ends it`,
-      );
-    }
-    if (dryRun) return there;
-    await deleteEvacuation(client, there, io.signal);
-    return send();
+  const made = await except(send(), isAlreadyExists);
+  if (made !== undefined) return made;
+  const there = await client.get<ZoneEvacuation>(ZONE_EVACUATIONS, { name: nameOf(wish) }, io.signal);
+  if (isRunning(there, io.now())) {
+    const why = there.spec.reason === undefined ? '' : ` (${there.spec.reason})`;
+    throw new UsageError(
+      `${wish.spec.zone} is evacuated already${why}: see \`kubectl topology evacuations\`; --percent changes its share, with --for its time; \`kubectl topology return ${wish.spec.zone}\` ends it`,
+    );
   }
+  if (dryRun) return there;
+  await deleteEvacuation(client, there, io.signal);
+  return send();
 };
 
 const patchSpec = (client: Client, { metadata: { name = '' }, spec }: ZoneEvacuation, dryRun: boolean, io: Io) =>

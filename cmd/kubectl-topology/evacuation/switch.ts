@@ -1,8 +1,8 @@
 // What `kubectl topology off` and `on` do, with the API server alone: one switch for all hints of this extension in the cluster.
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
-import type { EndpointSlice, Namespace } from '../../../pkg/apis/core.ts';
-import { ANNOTATION_HINTS, HINTS_OFF, LABEL_SERVICE_NAME, SWITCH_NAMESPACE } from '../../../pkg/apis/names.ts';
-import { errorText, firstFew, nameOf } from '../../../pkg/apis/values.ts';
+import { type EndpointSlice, type Namespace, serviceKeyOf } from '../../../pkg/apis/core.ts';
+import { ANNOTATION_HINTS, HINTS_OFF, SWITCH_NAMESPACE } from '../../../pkg/apis/names.ts';
+import { errorText, firstFew, keyOf, nameOf } from '../../../pkg/apis/values.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
@@ -11,7 +11,7 @@ import { returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { carriesApplied } from '../../../pkg/controllers/settings/decide/objects.ts';
 import { releaseOperations } from '../../../pkg/evacuation/admit.ts';
 import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { isConflict } from '../../../pkg/kubernetes/errors.ts';
+import { except, isConflict } from '../../../pkg/kubernetes/errors.ts';
 import { listKept } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/figures.ts';
@@ -44,14 +44,10 @@ const withdraw = async (
 ): Promise<boolean> => {
   if (!hasEntries(found)) return false;
   const webhooks = found.webhooks?.filter((webhook) => !isOurs(webhook)) ?? [];
-  try {
-    await client.update(CONFIGURATIONS, { ...found, webhooks }, {}, signal);
-    return true;
-  } catch (error) {
-    if (!isConflict(error) || attempts === 1) throw error;
-    const now = await client.get<MutatingWebhookConfiguration>(CONFIGURATIONS, { name: nameOf(found) }, signal);
-    return withdraw(client, now, signal, attempts - 1);
-  }
+  const sent = client.update(CONFIGURATIONS, { ...found, webhooks }, {}, signal);
+  if ((await except(sent, (error) => attempts > 1 && isConflict(error))) !== undefined) return true;
+  const now = await client.get<MutatingWebhookConfiguration>(CONFIGURATIONS, { name: nameOf(found) }, signal);
+  return withdraw(client, now, signal, attempts - 1);
 };
 
 const withdrawAll = async (client: Client, signal: AbortSignal): Promise<number> => {
@@ -85,9 +81,6 @@ const dryRun = async (client: Client, { out, signal }: Io): Promise<ExitCode> =>
 const isHinted = ({ endpoints }: EndpointSlice): boolean =>
   (endpoints ?? []).some(({ hints }) => (hints?.forZones ?? hints?.forNodes ?? []).length > 0);
 
-const serviceOf = ({ metadata }: EndpointSlice): string =>
-  `${metadata?.namespace ?? ''}/${metadata?.labels?.[LABEL_SERVICE_NAME] ?? metadata?.name ?? ''}`;
-
 const MANY = 5;
 const listOf = (names: Iterable<string>): string => firstFew([...names].sort(), MANY);
 
@@ -110,7 +103,7 @@ const run = async (client: Client, io: Io): Promise<ExitCode> => {
   const kept = new Set<string>();
   const last = await removeHints((slice) => {
     const operations = releaseOperations(slice);
-    if (operations.length === 0 && isHinted(slice)) kept.add(serviceOf(slice));
+    if (operations.length === 0 && isHinted(slice)) kept.add(serviceKeyOf(slice) ?? keyOf(slice));
     return operations;
   });
   out.write(`removed: ${partsText(first.returned + last.returned, configurations, settings.services)}\n`);

@@ -7,7 +7,7 @@ import { FieldError, stringsIn } from '../../../pkg/diagnosis/project/fields.ts'
 import { endpointRights } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
-import { ApiError, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import { ApiError, except, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from '../../../pkg/routing/version.ts';
 import { FIRST_SOURCES, MESH_CONFIG, NAMING_CONFIGS, SOURCES, agentPods, withCertificates } from './resources.ts';
@@ -50,32 +50,19 @@ export const listObjects = async (
     }
     return true;
   };
-  try {
-    return await list().catch((error: unknown) => {
-      if (!isGone(error)) throw error;
-      return list();
-    });
-  } catch (error) {
-    if (!(optional && isNotFound(error))) throw error;
-    return true;
-  }
+  const anew = async (): Promise<boolean> => (await except(list(), isGone)) ?? list();
+  return (await except(anew(), (error) => optional && isNotFound(error))) ?? true;
 };
 
 /** Why a kind may not be read; undefined for errors that end the command. */
 export const readRefusalOf = (error: unknown, { resource }: Pick<Source, 'resource'>): string | undefined => {
   if (isForbidden(error)) return `you may not list ${resource.plural}`;
-  return error instanceof ApiError && error.status === 404 ? `the cluster serves no ${resource.plural}` : undefined;
+  return isNotFound(error) ? `the cluster serves no ${resource.plural}` : undefined;
 };
 
 /** The API server's version; undefined where it does not answer. */
-export const serverVersion = async (client: Client, signal: AbortSignal): Promise<unknown> => {
-  try {
-    return await client.raw('/version', signal);
-  } catch (error) {
-    if (error instanceof ApiError) return undefined;
-    throw error;
-  }
-};
+export const serverVersion = (client: Client, signal: AbortSignal): Promise<unknown> =>
+  except(client.raw('/version', signal), (error) => error instanceof ApiError);
 
 /** What may stand in a selector as it is; no Service is called otherwise. */
 const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?$/;

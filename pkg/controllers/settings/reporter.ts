@@ -26,14 +26,8 @@ const settingsText = (want: RoutingSettings): string => {
   return [...field, ...maps].join(', ');
 };
 
-const groupBySettings = (objects: readonly ObjectDecision[]): string[] => {
-  const groups = new Map<string, string[]>();
-  for (const item of objects) {
-    const settings = describeSettings(item);
-    groups.set(settings, [...(groups.get(settings) ?? []), titleOf(item)]);
-  }
-  return [...groups].map(([settings, titles]) => `${titles.join(', ')}: ${settings}`);
-};
+const groupBySettings = (objects: readonly ObjectDecision[]): string[] =>
+  [...Map.groupBy(objects, describeSettings)].map(([settings, own]) => `${own.map(titleOf).join(', ')}: ${settings}`);
 
 const exceptionOf = (item: ObjectDecision): string =>
   `${titleOf(item)} is left out (${summaryReasonOf(item)}${item.decision.kind === 'refused' ? `: ${item.decision.message}` : ''})`;
@@ -84,7 +78,7 @@ const eventOf = (decision: NamespaceDecision, { reason, message }: Summary): Eve
 });
 
 const fightOf = ({ regarding }: NamespaceDecision, fighting: readonly ObjectDecision[]): EventInput => {
-  const names = fighting.map(({ kind, ref }) => `${kind} ${ref.name}`).join(', ');
+  const names = fighting.map(titleOf).join(', ');
   const message = `${names}: routing settings are overwritten repeatedly; they are repaired at most once a minute; metadata.managedFields names the other writer`;
   return { regarding, type: 'Warning', reason: 'SettingsOverwritten', message };
 };

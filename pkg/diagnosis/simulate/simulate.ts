@@ -2,11 +2,11 @@
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import { defined, sumOf } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
-import { LABEL_CONSIDER, LABEL_STRATEGY, isPlannedStrategy } from '../../apis/names.ts';
+import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY, isPlannedStrategy } from '../../apis/names.ts';
 import { planHints, planProportional } from '../../flow/planner.ts';
 import type { Plan, ZoneCost } from '../../flow/types.ts';
 import { strategyOf } from '../../hints/table.ts';
+import { withRoutingSettings } from '../../routing/helper.ts';
 import { strategySettings, withOldProxies } from '../../routing/plan.ts';
 import type { KubernetesVersion, RoutingSettings } from '../../routing/types.ts';
 import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
@@ -64,7 +64,6 @@ const settingsText = ({ labels, annotations, trafficDistribution }: RoutingSetti
   ...(trafficDistribution === undefined ? [] : [`spec.trafficDistribution=${trafficDistribution}`]),
 ];
 
-const OWN_ANNOTATIONS: readonly string[] = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE];
 const OWN_LABELS: readonly string[] = [LABEL_CONSIDER, LABEL_STRATEGY];
 
 const withoutKeys = (map: StringMap | undefined, keys: readonly string[]): StringMap =>
@@ -72,17 +71,8 @@ const withoutKeys = (map: StringMap | undefined, keys: readonly string[]): Strin
 
 /** The Service as it would be with these settings and no other topology settings. */
 const withSettings = (service: Service, settings: RoutingSettings): Service => {
-  const { trafficDistribution: _, ...spec } = service.spec ?? {};
-  const { labels, annotations, trafficDistribution } = settings;
-  return {
-    ...service,
-    metadata: {
-      ...service.metadata,
-      labels: { ...withoutKeys(service.metadata?.labels, OWN_LABELS), ...labels },
-      annotations: { ...withoutKeys(service.metadata?.annotations, OWN_ANNOTATIONS), ...annotations },
-    },
-    spec: { ...spec, ...defined({ trafficDistribution }) },
-  };
+  const labels = withoutKeys(service.metadata?.labels, OWN_LABELS);
+  return withRoutingSettings({ ...service, metadata: { ...service.metadata, labels } }, settings);
 };
 
 /** Slices with a plan's hints; endpoints that it does not know (not ready ones) carry none. */
