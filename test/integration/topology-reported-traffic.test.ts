@@ -517,7 +517,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'NotRequested',
-    /stay in their zone; kong \(Ingress shop\/web\) goes around it$/,
+    /^✗ all clients seen go through kong \(Ingress shop\/web\), which .*; not wanted: .* would stay in their zone$/,
     /For kong: `kubectl annotate service web -n shop ingress\.kubernetes\.io\/service-upstream=true`/,
   ],
   [
@@ -1463,6 +1463,33 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /istio-waypoint \(Namespace shop\): .*see `kubectl topology explain infra\/waypoint`/,
   ],
   [
+    'https://github.com/istio/ztunnel/pull/868',
+    {
+      extra: [
+        {
+          apiVersion: 'v1',
+          kind: 'Namespace',
+          metadata: { name: 'shop', labels: { 'istio.io/use-waypoint': 'waypoint' } },
+        },
+        daemonSet('ztunnel', 'istio/ztunnel:1.27.1', 'ztunnel', {}),
+        beside(
+          'v1',
+          'Pod',
+          { containers: [] },
+          { name: 'waypoint', labels: { 'gateway.istio.io/managed': 'istio.io-mesh-controller' } },
+        ),
+        beside(
+          'v1',
+          'Pod',
+          { containers: [] },
+          { name: 'client', annotations: { 'ambient.istio.io/redirection': 'enabled' } },
+        ),
+      ],
+    },
+    /^! all clients seen go through istio-waypoint \(Namespace shop\)/,
+    /Pods of the waypoint in every zone that has clients/,
+  ],
+  [
     'https://github.com/istio/istio/issues/25110',
     {
       extra: [istioEntry('ServiceEntry', { hosts: ['web.example.com'], workloadSelector: { labels: { app: 'web' } } })],
@@ -1927,7 +1954,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('istio-gateway'),
-    /goes around it and keeps to zones .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,).*, and runs in a alone.* StickyClients/,
+    /, which keeps to zones; .* Envoy prefers its own zone by DestinationRule shop\/web(?! →|,).*, and runs in a alone.* StickyClients/,
   ],
   [
     'https://github.com/istio/istio/issues/14692',
@@ -1962,7 +1989,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         beside('apps/v1', 'Deployment', podsWith({ image: 'cr.agentgateway.dev/agentgateway:v1.2.0' }), EDGE),
       ],
     },
-    /agentgateway \(HTTPRoute shop\/web\) goes around it and keeps to zones/,
+    /agentgateway \(HTTPRoute shop\/web\), which keeps to zones/,
     /by zones from 1\.2 on; PreferClose counts in the version seen/,
   ],
   [

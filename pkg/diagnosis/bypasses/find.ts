@@ -148,6 +148,9 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   }));
 };
 
+/** Objects of these name Services that have other clients. */
+const NO_ROUTE = /^(?:kube-apiserver|cilium-redirect|istio-entry)/;
+
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
 export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY) => {
   const { namespace, name } = serviceRefOf(service);
@@ -181,12 +184,20 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     (hasWaypoint && client === 'istio-ambient') ||
     found.some((by) => by.client.startsWith('aws-') && (by.entry?.kind ?? 'Service') === entry?.settings['madeFor']);
   const ways = found.filter((each) => !isSaid(each));
+  const routes = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)) ?? [];
+  const isInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && callers.every((own) => selects(service, own));
+  /** No other client is seen than routes of one kind. */
+  const isOfRoutes =
+    isInside &&
+    routes.length === ways.length &&
+    ways.every(({ entry, client }) => entry && client === ways[0]?.client && !NO_ROUTE.test(client));
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
     const { client, evidence, controller = '', possible = false, ...seen } = { ...way, ...more };
     const { own = client.startsWith('node-local') ? index.ofCache : {} } = seen;
-    const { all = !isUsed && client.startsWith('aws-ip-') } = seen;
+    const isTaken = isWaypoint && found.some((each) => each.client === 'istio-ambient' && each.all);
+    const all = seen.all === true || isTaken || isOfRoutes || (!isUsed && client.startsWith('aws-ip-'));
     const plain = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
@@ -213,6 +224,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       keeps: keeps && !isJoined && split === '',
       ...defined({ adds: row.adds, fails: row.fails, how: row.how }),
       ...(index.hasField && asks && { asks }),
+      ...defined({ through: plain.through, none: isNone || undefined, routed: isOfRoutes || undefined }),
       setting: (isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),

@@ -19,7 +19,7 @@ const spaceOf = (service: Service, { kinds }: Pick<BypassIndex, 'kinds'>): Strin
 };
 
 /** istio/istio manifests/charts/istio-control/istio-discovery/files/waypoint.yaml; the name is the usual one. */
-const isWaypointPod = ({ labels }: PodSummary): boolean =>
+export const isWaypointPod = ({ labels }: PodSummary): boolean =>
   labels['gateway.istio.io/managed'] === 'istio.io-mesh-controller' || labels[GATEWAY] === 'waypoint';
 
 /** That of its namespace, by its Gateway, or its Pods where no Gateway was read; where other Services name theirs, this one may have none. */

@@ -9,6 +9,7 @@ import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
+import { isWaypointPod } from './gateways.ts';
 import { type Found, callingOf } from './members.ts';
 import { imageRelease } from './settings.ts';
 import type { Client } from './types.ts';
@@ -73,6 +74,7 @@ export const byMeshes = (service: Service, around: readonly Found[], index: Bypa
   const inside = new Set(podsOf(service));
   const isOther = (pod: PodSummary) =>
     !inside.has(pod) &&
+    !isWaypointPod(pod) &&
     !gateways.some(
       ({ runner: { namespace: at, podLabels: matchLabels } }) =>
         at === pod.namespace && matchesSelector({ matchLabels }, pod.labels),

@@ -163,12 +163,12 @@ export const elsewhere = (facts: Facts): readonly [says: string, sets: string, o
   const next = bypasses.find(({ behind }) => behind);
   if (past === undefined)
     return next ? [`Behind it: ${next.decides}. `, `For that: ${next.setting}. For the Service: `] : ['', ''];
-  const { client, evidence, decides, setting, all, byHints, keeps } = past;
+  const { client, evidence, decides, setting, all, byHints, keeps, through, none } = past;
   const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
   const scaled = keeps && autoscalers.length > 0 ? SCALED : '';
-  const sets = `For ${client}: ${setting || 'nothing, it keeps to zones'}${scaled}.`;
+  const sets = `For ${client}: ${setting || (none ? 'no setting for zones is known' : 'nothing, it keeps to zones')}${scaled}.`;
   const isRedirect = client === 'cilium-redirect';
-  if (all && !byHints && !isRedirect && (keeps || setting !== ''))
+  if (all && !byHints && !isRedirect && !through && (keeps || none || setting !== ''))
     return [says, '', `${sets} Other clients, of which none is seen, would take the cluster IP.`];
   return [says, `${setting && `${sets} `}For connections ${isRedirect ? 'from there' : 'through the cluster IP'}: `];
 };

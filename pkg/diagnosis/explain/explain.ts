@@ -259,11 +259,18 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
   return {
     through: 'clusterIP' as const,
     // What each flag means stands in Client and Found.
-    around: bypasses.map(({ client, evidence, possible, unsure, byHints, all, behind, keeps, how, watches }) => ({
-      client,
-      object: evidence.object,
-      possible: possible || unsure === true,
-      ...defined({ byHints: on(byHints), all: on(all), behind, keeps: on(keeps && (all || isServed)), how, watches }),
+    around: bypasses.map((own) => ({
+      client: own.client,
+      object: own.evidence.object,
+      possible: own.possible || own.unsure === true,
+      ...defined({
+        byHints: on(own.byHints),
+        all: on(own.all),
+        behind: own.behind,
+        how: own.how,
+        watches: own.watches,
+      }),
+      ...defined({ keeps: on(own.keeps && ((own.all && !own.routed) || isServed)) }),
     })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
