@@ -66,11 +66,11 @@ export interface Change {
 }
 
 const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) => {
-  const { name = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
+  const { name = '', namespace = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
   const managers = new Set(managedFields.map((entry) => textIn(entry, 'manager')));
   const own = change.pointer.startsWith('/spec/template') ? 'template' : 'service';
   const about: About = change.pointer === '/spec/replicas' ? 'replicas' : own;
-  return { ...change, name, labels, annotations, managers, owner: ownerReferences[0], version, about };
+  return { ...change, name, namespace, labels, annotations, managers, owner: ownerReferences[0], version, about };
 };
 
 type Question = ReturnType<typeof questionOf>;
@@ -124,16 +124,16 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
 ];
 
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
-const byGardener: By = ({ annotations, labels, managers, name, about }) => {
+const byGardener: By = ({ annotations, labels, managers, name, namespace, about }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && isPlacedByGardener({ labels }))
     return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (in a control plane a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
-  // A ControllerInstallation deploys by a ManagedResource.
+  // A ControllerInstallation deploys by a ManagedResource; kubectl leaves managedFields out (gardener/gardener#6718).
   const isApi = [labels['app'], labels['role']].join() === 'kubernetes,apiserver';
-  const made = isApi || name.startsWith('gardener-extension-') ? 'Gardener' : undefined;
-  const manager = [...managers].find((writer) => /^garden(?:let$|er-operator$|er-extension-)/.test(writer)) ?? made;
-  if (origin === undefined && manager === undefined) return undefined;
-  const by = origin === undefined ? (manager ?? '') : `gardener-resource-manager, from ManagedResource ${origin},`;
+  const isMade = isApi || name.startsWith('gardener-extension-') || namespace.startsWith('shoot--');
+  const made = [...managers].find((writer) => /^garden(?:let$|er-operator$|er-extension-)/.test(writer));
+  if (origin === undefined && made === undefined && !isMade) return undefined;
+  const by = origin === undefined ? (made ?? 'Gardener') : `gardener-resource-manager, from ManagedResource ${origin},`;
   return `${by} writes it back: change it where that is made`;
 };
 

@@ -1622,6 +1622,14 @@ const ROWS: readonly ReportedRow[] = [
     /SPREAD every Node has an endpoint: the value PreferSameNode keeps .*; internalTrafficPolicy Local keeps them there/,
   ],
   [
+    'https://github.com/spegel-org/spegel/pull/1313#hints',
+    { version: '1.35.1', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], pods: null, extra: [OF_DAEMON_SET] },
+    'Effective',
+    '',
+    /^✓ effective: 100 %/,
+    /SPREAD every Node has an endpoint: the value PreferSameNode keeps connections on their Node/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/109364',
     { nodes: ['a', 'a'], endpoints: ['a'], pods: { topologySpreadConstraints: [ZONES, ON_NODES] }, extra: [WAITING] },
     'Effective',
@@ -2226,8 +2234,8 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'ZoneFailsHealthCheck',
     /each Node takes what enters and passes it on to Pods of any Node/,
-    /Update k3s to 1.26.2\+k3s1 or newer/,
-    /drop what enters/,
+    /comes from the address of an svclb Pod\. → Update k3s to 1.26.2\+k3s1 or newer/,
+    /drop what enters|`externalTrafficPolicy: Cluster`/,
   ],
   [
     'https://github.com/envoyproxy/gateway/issues/5195',
@@ -2430,6 +2438,22 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 33 %/,
     /up to Kubernetes 1\.31\..* `spec\.etcd\.clientService\.trafficDistribution`/,
     /look-again/,
+  ],
+  [
+    'https://github.com/gardener/etcd-druid/pull/973#etcd',
+    {
+      version: '1.31.4',
+      service: {
+        labels: { 'app.kubernetes.io/managed-by': 'etcd-druid' },
+        ...ownedBy('druid.gardener.cloud/v1alpha1', 'Etcd', 'web'),
+      },
+      endpoints: ['a', 'b', 'c'],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*33 %/,
+    /# Etcd web owns it, .*make it there under spec\.etcd\.clientService\.trafficDistribution/,
+    /Seed or Garden/,
   ],
   [
     'https://github.com/openshift/sdn/pull/426',

@@ -1780,6 +1780,23 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ['https://github.com/mariadb-corporation/maxscale-docker/issues/57', members('mariadb/maxscale:24'), GOES_ON, /base/],
   ['https://github.com/hazelcast/hazelcast/issues/16678', members('hazelcast/hazelcast:5.5'), MEMBERS, /are not smart/],
   [
+    'https://github.com/hazelcast/hazelcast/issues/16678#port',
+    { ...members('hazelcast/hazelcast:5.1.2'), spec: { ...CLOSE, ports: [{ name: 'http', port: 5701 }] } },
+    around('members'),
+    /are not smart/,
+  ],
+  [
+    'https://github.com/hashicorp/vault-helm/issues/347',
+    {
+      extra: [
+        ...members('hashicorp/vault:1.18.1').extra,
+        beside('v1', 'Service', { selector: { app: 'web', 'vault-active': 'true' } }, { name: 'web-active' }),
+      ],
+    },
+    /^! through .*; from its Pods requests go on to others/,
+    /→ Service web-active for what has to reach that one/,
+  ],
+  [
     'https://github.com/spring-cloud/spring-cloud-netflix/issues/2630',
     { extra: [beside('apps/v1', 'StatefulSet', of('x/eureka-server:3'), { name: 'eureka' })] },
     maybeAround('registry'),
@@ -1869,6 +1886,16 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { ...members('apache/rocketmq:5'), spec: { ...CLOSE, ports: [{ name: 'http', port: 9876 }] } },
     around('members'),
     /from its name servers/,
+  ],
+  // The tag is no name of an operator.
+  [
+    'https://github.com/apache/rocketmq-operator/pull/105#broker',
+    {
+      ...members('apacherocketmq/rocketmq-broker:4.5.0-alpine-operator-0.3.0'),
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 10_911 }] },
+    },
+    around('members'),
+    /from its name servers.*`hostNetwork: true` of its Broker/,
   ],
   [
     'https://github.com/openfaas/faas-netes/issues/706',

@@ -9,7 +9,8 @@ import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
-import { ANY_ANSWERS, BESIDE, GOES_ON, MANAGES, MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
+import { ANY_ANSWERS, BESIDE, BY_LEADER, GOES_ON, MANAGES, MEMBERS } from './programs.ts';
+import { OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
 import type { Client } from './types.ts';
 import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
 
@@ -51,6 +52,8 @@ const UNSEEN: Runner = { ...NO_WORKLOAD, images: ['http-add-on-interceptor@'] };
 /** By kind: images of what connects to names that its objects hold. */
 const CALLING: Record<string, RegExp> = { Backend: /\/envoy:/, EnvoyFilter: GATEWAY, Prometheus: /\/prometheus:/ };
 
+/** Selects the Pod that leads, by a label that a program or operator moves (hashicorp/vault-helm#347). */
+const LEADS = /,[^,=]*(?:active|leader)=true|,[^,=]*role=(?:leader|master|primary)/;
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 const imagesOf = ({ images }: Runner) => images.filter((image, at) => at === 0 || !BESIDE.test(image));
 
@@ -124,6 +127,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
     alike: Map.groupBy(others, podsOf),
+    leading: others.filter((own) => LEADS.test(podsOf(own))),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, Traefik with nativeLB, and whom objects give its name. */
     callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied], ({ service }) => service),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
@@ -161,7 +165,7 @@ export interface Found {
 }
 
 /** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
-const byTwins = (service: Service, { headless, near, callers, names }: MemberIndex): Found[] => {
+const byTwins = (service: Service, { headless, near, callers, names, leading }: MemberIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
   const own = (near.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
   const behindIt = own.filter((runner) => selects(service, runner));
@@ -185,7 +189,7 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
       value: nameOf(each).slice(0, 253),
     })),
   ];
-  const isManager = own.some(({ images: [image = ''] }) => MANAGES.test(image));
+  const isManager = own.some(({ images: [image = ''] }) => MANAGES.test(image.replace(/[:@][^/]*$/, '')));
   const [sign, setting, always, decides] =
     MEMBERS.find(([each]) => !isManager && signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
@@ -197,7 +201,10 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
   const behind = GOES_ON.includes(decides);
   const on = decides === OF_DATABASE && next && `${decides}: that of Service ${next.service} (${next.by})`;
-  const filled = setting?.replace('{rack}', racks.join(''));
+  const isLeader = (each: Service) => isTwin(service, each) && serviceRefOf(each).namespace === namespace;
+  const leader = decides === BY_LEADER ? leading.find(isLeader) : undefined;
+  const direct = leader && `Service ${nameOf(leader)} for what has to reach that one: then nothing is passed on`;
+  const filled = direct ?? setting?.replace('{rack}', racks.join(''));
   const ways = defined({ setting: filled && version ? knownTo(filled, version) : filled, decides: on || decides });
   const shows = (what: RegExp, isPort: boolean): boolean =>
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
@@ -213,7 +220,8 @@ const byTwins = (service: Service, { headless, near, callers, names }: MemberInd
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
   // kubernetes/kops#1998
-  if (OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1) return [];
+  const isOne = OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1;
+  if (isOne || (leader && LEADS.test(podsOf(service)))) return [];
   if (twin === undefined || (behind && callerOf(twin) === undefined)) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));
     return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: !isSure, behind, own: ways }));

@@ -4,9 +4,9 @@ import type { Client } from './types.ts';
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
 export const BESIDE =
   /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|tiproxy|percona\/haproxy/;
-/** Operators and consoles of such programs are none of their members. */
+/** Operators and consoles of such programs are none of their members, by images without tags (apache/rocketmq-operator#105). */
 export const MANAGES =
-  /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/ui:/;
+  /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/ui$/;
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
   /(?:^|\/)(?:redis|redis-stack-server|valkey|keydb|dragonfly|memcached|postgres(?:ql)?|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb|mongo(?:db)?(?:-\w+-server)?|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|zookeeper|kafka|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats)(?:[:@]|$)/;
@@ -20,9 +20,11 @@ const OF_REDPANDA =
   'follower fetching (KIP-392): `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
 const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
+const OF_ROCKETMQ =
+  '`AllocateMachineRoomNearby`, `SelectMessageQueueByMachineRoom` of clients (outside: `hostNetwork: true` of its Broker)';
 const BY_PARTITION =
   'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
-const BY_LEADER =
+export const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 const BY_ROLES = 'its Pods find those of its other roles by a membership of their own, and connect to all zones';
 const BY_WRITES = 'its Pods write to the ingesters of the ring that a hash names, in all zones';
@@ -81,7 +83,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
-  [/\bvault:|openbao|zeebe|^:26500$/, 'none: which member leads is elected', true, BY_LEADER],
+  [/\bvault:|openbao|zeebe|^:26500$/, 'none: which member leads is elected', 'several', BY_LEADER],
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
   [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
   [/zookeeper|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
@@ -107,15 +109,15 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD],
   [/thanos-store|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306
-  [/rocketmq|^:9876$/, '`AllocateMachineRoomNearby`, `SelectMessageQueueByMachineRoom` of clients', /^:9876$/, BY_NAME],
-  // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445
+  [/rocketmq|^:9876$/, OF_ROCKETMQ, /^:(?:9876|10911)$/, BY_NAME],
+  // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445; hazelcast#16678
   [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
   [/couchbase/, '`preferredServerGroup` of clients, for reads from replicas', true],
   [/aerospike/, 'rack-aware reads of clients (`PREFER_RACK`), with racks by zone', true],
   [/neo4j|^:7687$/, 'a server policy by zone that clients name (`?policy=`); `bolt:` keeps to a cluster IP', true],
   [/\bsolr\b|^:8983$/, '`shards.preference=node.sysprop:` with a property for the zone', true, BY_PARTS],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
-  [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, true],
+  [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/],
   [/mongos\b/, '`readPreference=nearest`, or tags of its zone: its Pods route to members of all zones'],
   // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
   [/mongo|^:27017$/, '`readPreference=nearest`, or tags of its zone, for reads', 'several', BY_HELLO],

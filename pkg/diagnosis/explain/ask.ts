@@ -11,6 +11,7 @@ import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { isInternalOnly } from '../bypasses/settings.ts';
 import type { Facts } from './facts.ts';
+import { isOfGardener } from './given.ts';
 import type { Cause } from './reasons.ts';
 import { type Step, patchSpec, setKeys } from './remedy.ts';
 
@@ -124,7 +125,7 @@ const DRUID_NOTE =
 /** Who would undo a change of how the Service asks, or of another field of its spec, and where to make it instead. */
 export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined => {
   const { service, version } = facts;
-  if (isMadeByDruid(service)) return { line: DRUID_NOTE, reverts: true, way: '' };
+  if (isMadeByDruid(service) && isOfGardener(facts)) return { line: DRUID_NOTE, reverts: true, way: '' };
   const { distribution, key } = settingsFor(facts);
   const annotation = (presentAnnotation(service.metadata?.annotations) ?? key).replaceAll('/', '~1');
   const field = changed === '' && distribution !== undefined ? 'trafficDistribution' : changed;

@@ -150,6 +150,7 @@ const zonelessCause = ({ snapshot, wish }: Facts, endpoints: readonly ReadyEndpo
 
 /** Of a control plane that Gardener runs: gardener/gardener#7191. */
 export const isOfGardener = ({ ref, workloads }: Facts): boolean =>
+  ref.namespace.startsWith('shoot--') ||
   ETCD_CLIENT_SERVICES.some((name) => name === ref.name) ||
   workloads.some(({ podLabels }) => podLabels[LABEL_GARDENER_ROLE] === 'controlplane');
 

@@ -85,8 +85,8 @@ const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = 
   ],
   'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17), where ServiceLB gives it addresses of Nodes with its Pods alone':
     [
-      /;v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s.*ServiceLB/,
-      'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy',
+      /;v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s.*ServiceLB/, // k3s-io/klipper-lb#20, k3s-io/k3s#6633
+      'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy: what is passed on comes from the address of an svclb Pod',
     ],
   'Update Windows Nodes to 1.24 or newer, with `--forward-healthcheck-vip` of kube-proxy': [
     /;windows;v1\.(?:1\d|2[0-3])\..*Google/, // kubernetes/kubernetes#62046, #105918, #99287
@@ -153,5 +153,5 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     return [`${router} ${version}`, ...known, node.status?.nodeInfo?.kubeletVersion, by.enters].join(';');
   });
   const [helps, [, why] = []] = Object.entries(FAULTS).find(([, [own]]) => texts.some((text) => own.test(text))) ?? [];
-  return helps && why ? { why, remedy: `${helps}${OR}` } : undefined;
+  return helps && why ? { why, remedy: `${helps}${helps.includes('k3s') ? '.' : OR}` } : undefined;
 };

@@ -34,7 +34,7 @@ export const spreadText = (facts: Facts): string => {
   const { makers, wish, autoscalers } = facts;
   const scalers = autoscalers.filter(byMean).map(({ kind, name }) => `${kind} ${name} scales by the mean of all zones`);
   const found = [...makers.map((own) => spreadBy(own, facts)), ...scalers].sort(byText);
-  return [...found, ...(wish.mode === 'same-zone' ? nodeLines(facts) : [])].join('; ');
+  return [...found, ...(/^(?:same-zone|proportional)$/.test(wish.mode) ? nodeLines(facts) : [])].join('; ');
 };
 
 const UNSELECTED_REMEDY =

@@ -182,6 +182,8 @@ describe('the owner of an object', () => {
       'gardenlet',
       /^Set `spec\.settings\..* in the Seed, for Shoots with \S+ tolerance type zone\.$/,
     ],
+    // gardener/gardener#6718
+    ['shoot--a--b', 'vpa-webhook', 'unknown', /^Set `spec\.settings\..* in the Seed, for Shoots/],
     ['istio-ingress', 'istio-ingressgateway', 'gardenlet', /^Set `externalTrafficPolicy: Local` under .* of the Seed/],
     ['kube-system', 'kube-dns', 'gardenlet', /`spec\.systemComponents\.nodeLocalDNS\.enabled: true` in the Shoot/],
     ['extension-net-a', 'gardener-extension-networking-cilium', 'helm', /^Set .* in the Seed: charts of extensions/],
