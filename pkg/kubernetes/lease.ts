@@ -229,17 +229,14 @@ export const createHolderLiveness = (clock: Pick<Clock, 'now' | 'monotonic'>) =>
 };
 
 export const createLeaseWatch = (options: ClientContext & { lease: Required<ObjectRef> }) => {
-  const { client, lease, clock, random, logger } = options;
+  const { lease, clock } = options;
   const callbacks: (() => void)[] = [];
   const liveness = createHolderLiveness(clock);
   let installation = '';
   const informer = createInformer<Lease>({
-    client,
+    ...options,
     resource: LEASES,
     selection: { namespace: lease.namespace, fieldSelector: `metadata.name=${lease.name}` },
-    clock,
-    random,
-    logger,
     onUpsert: (object) =>
       observe(() => {
         liveness.observe(object);

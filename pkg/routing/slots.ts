@@ -209,16 +209,13 @@ export const revertSlot = (state: SlotState): SlotDecision => {
   return decision(state, { next: removed, removed: undefined });
 };
 
-const isSlot = (decided: SlotDecision, { section, key }: { section: string; key: string }): boolean =>
-  decided.slot.section === section && decided.slot.section !== 'trafficDistribution' && decided.slot.key === key;
-
 /**
  * From 1.27 the API server rejects a Service whose two topology annotations differ. Where this plan would write one next to a different other one, it
  * gives way: mode is not set beside another writer's deprecated annotation, and what was removed is put back only as far as both agree.
  */
 export const resolveModeClash = (decisions: readonly SlotDecision[]): readonly SlotDecision[] => {
-  const hints = decisions.find((decided) => isSlot(decided, HINTS_SLOT));
-  const mode = decisions.find((decided) => isSlot(decided, MODE_SLOT));
+  const hints = decisions.find(({ slot }) => slot === HINTS_SLOT);
+  const mode = decisions.find(({ slot }) => slot === MODE_SLOT);
   if (hints?.next === undefined || mode?.next === undefined || hints.next === mode.next) return decisions;
   const replaced = (...changed: readonly SlotDecision[]): SlotDecision[] =>
     decisions.map((decided) => changed.find(({ slot }) => slot === decided.slot) ?? decided);

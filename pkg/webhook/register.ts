@@ -243,12 +243,9 @@ export const createRegistrationKeeper = (options: RegistrationKeeperOptions) => 
     raised.ring();
   };
   const informer = createInformer<MutatingWebhookConfiguration>({
-    client,
+    ...options,
     resource: RESOURCE,
     selection: { fieldSelector: `metadata.name=${name}` },
-    clock,
-    random,
-    logger,
     onUpsert: raise,
     onDelete: raise,
   });

@@ -3,12 +3,11 @@ import * as Type from '@sinclair/typebox';
 import { COMMANDS } from '../names.ts';
 import { block, flag, object, oneOf, optional, text, whole } from '../schema.ts';
 import {
-  LOG_SCHEMA,
+  OBSERVED_FIELDS,
   PLANNER_LEASE_SCHEMA,
   SERVED_NAMESPACES,
   SHARING_INSTALLATION_SCHEMA,
   endpointFields,
-  endpointSchema,
   namespaceName,
   objectName,
   servedNamespacesProblems,
@@ -96,9 +95,7 @@ const schema = Type.Object({
   }),
   registration,
   installation: SHARING_INSTALLATION_SCHEMA,
-  health: endpointSchema(8081),
-  metrics: endpointSchema(8080),
-  log: LOG_SCHEMA,
+  ...OBSERVED_FIELDS,
 });
 
 export type EndpointSliceWebhookConfiguration = ConfigHeader & Type.Static<typeof schema>;

@@ -4,8 +4,7 @@ import { COMMANDS } from '../names.ts';
 import { CLOSED, block, flag, labelSelector, whole } from '../schema.ts';
 import {
   INSTALLATION_SCHEMA,
-  LOG_SCHEMA,
-  endpointSchema,
+  OBSERVED_FIELDS,
   leaderElectionProblems,
   leaderElectionSchema,
   namespaceList,
@@ -52,9 +51,7 @@ const schema = Type.Object({
   trafficProof,
   installation: INSTALLATION_SCHEMA,
   leaderElection: leaderElectionSchema(COMMANDS.flowController),
-  health: endpointSchema(8081),
-  metrics: endpointSchema(8080),
-  log: LOG_SCHEMA,
+  ...OBSERVED_FIELDS,
 });
 
 export type FlowControllerConfiguration = ConfigHeader & Type.Static<typeof schema>;

@@ -25,11 +25,11 @@ export const endpointFields = (port: number) => ({
   port: whole(0, 65_535, 'TCP port; 0 picks a free one and prints it.', port),
 });
 
-export const endpointSchema = (port: number) => block('A listening port, plain HTTP.', endpointFields(port));
+const endpointSchema = (port: number) => block('A listening port, plain HTTP.', endpointFields(port));
 
 export type EndpointConfiguration = Type.Static<ReturnType<typeof endpointSchema>>;
 
-export const LOG_SCHEMA = block('Log lines, on standard error.', {
+const LOG_SCHEMA = block('Log lines, on standard error.', {
   level: oneOf(['debug', 'info', 'warn', 'error'], {
     default: 'info',
     description: 'Least severe level that is written.',
@@ -38,6 +38,9 @@ export const LOG_SCHEMA = block('Log lines, on standard error.', {
 });
 
 export type LogConfiguration = Type.Static<typeof LOG_SCHEMA>;
+
+/** What every command of the cluster shows of itself. */
+export const OBSERVED_FIELDS = { health: endpointSchema(8081), metrics: endpointSchema(8080), log: LOG_SCHEMA };
 
 /** Schema of a duration, one second to an hour. */
 export const seconds = (value: number, description: string) => whole(1, 3_600, description, value);

@@ -4,11 +4,10 @@ import type { Seed } from '../gardener.ts';
 import { COMMANDS, EXTENSION_TYPE } from '../names.ts';
 import { block, flag, mapOf, object, oneOf, optional, text, whole } from '../schema.ts';
 import {
-  LOG_SCHEMA,
+  OBSERVED_FIELDS,
   PLANNER_LEASE_SCHEMA,
   SERVED_NAMESPACES,
   SHARING_INSTALLATION_SCHEMA,
-  endpointSchema,
   leaderElectionProblems,
   leaderElectionSchema,
   namespaceList,
@@ -134,9 +133,7 @@ const schema = Type.Object({
   extensions: EXTENSIONS_SCHEMA,
   heartbeat: HEARTBEAT_SCHEMA,
   leaderElection: leaderElectionSchema(COMMANDS.settingsReconciler),
-  health: endpointSchema(8081),
-  metrics: endpointSchema(8080),
-  log: LOG_SCHEMA,
+  ...OBSERVED_FIELDS,
 });
 
 export type SettingsReconcilerConfiguration = ConfigHeader & Type.Static<typeof schema>;

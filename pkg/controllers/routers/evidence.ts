@@ -9,7 +9,7 @@ import { routerOf } from '../../diagnosis/project/routers.ts';
 import { KUBE_PROXY_AGENT, isAgent } from '../../diagnosis/routers/planes.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
-import { ApiError } from '../../kubernetes/errors.ts';
+import { isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import { pause } from '../../kubernetes/wait.ts';
 import type { Client, Clock } from '../../kubernetes/types.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -37,10 +37,6 @@ const routersIn = (kind: string, object: KubernetesObject): RouterObject[] => {
     throw error;
   }
 };
-
-/** Forbidden, or not served. */
-const isRefused = (error: unknown): boolean =>
-  error instanceof ApiError && (error.status === 403 || error.status === 404);
 
 const PROXY_PODS = (KUBE_PROXY_AGENT.labels ?? []).map(([key, value]) => `${key}=${value}`);
 
@@ -89,7 +85,7 @@ export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvid
       } catch (error) {
         if (signal.aborted) return;
         logger.debug('cannot read which data plane routes', { what, error });
-        if (isRefused(error)) known.set(what, []);
+        if (isForbidden(error) || isNotFound(error)) known.set(what, []);
       }
     }
     if (known.size < parts.length) return;

@@ -62,10 +62,8 @@ export const aged = (estimate: Estimate, time: number): Estimate => {
   const average = sumOf(estimate.mean) / Math.max(1, estimate.mean.length);
   const growth = DRIFT ** 2 * (elapsed / DRIFT_SECONDS);
   const drift = estimate.mean.map((value) => growth * Math.max(value, 0.2 * average, 1e-6) ** 2);
-  const more = diagonal(drift);
-  const covariance = matrixOf(
-    drift.length,
-    (row, column) => at(estimate.covariance, row, column) + at(more, row, column),
+  const covariance = diagonal(drift).map((more, row) =>
+    more.map((value, column) => at(estimate.covariance, row, column) + value),
   );
   return { ...estimate, time: estimate.time + elapsed, covariance };
 };

@@ -1,6 +1,6 @@
 // Certificates from the built-in authority, kept in two Secrets that all replicas share and agree on by optimistic locking.
 import { isIP } from 'node:net';
-import { defined } from '../../apis/values.ts';
+import { defined, keyOf } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { SECRETS } from '../../apis/resources.ts';
 import { except, ifFound, isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
@@ -41,9 +41,6 @@ export const secretNames = (name: string): { authority: string; server: string }
 const decode = (secret: Secret, field: string): string =>
   Buffer.from(secret.data?.[field] ?? '', 'base64').toString('utf8');
 
-const describe = ({ metadata }: KubernetesObject): string =>
-  `Secret ${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
-
 /** Reads one pair; absent, unreadable or (for an authority) expired or unable to sign is undefined, and `onUnusable` hears why. */
 const readStored = (
   secret: Secret | undefined,
@@ -53,7 +50,7 @@ const readStored = (
 ): Pair | undefined => {
   const fields = FIELDS[which];
   if (secret === undefined || (which === 'previous' && secret.data?.[fields.cert] === undefined)) return undefined;
-  const origin = { cert: `${describe(secret)} ${fields.cert}`, key: `${describe(secret)} ${fields.key}` };
+  const origin = { cert: `Secret ${keyOf(secret)} ${fields.cert}`, key: `Secret ${keyOf(secret)} ${fields.key}` };
   try {
     const read = which === 'server' ? readServingPair : readPair;
     const pair = read({ cert: decode(secret, fields.cert), key: decode(secret, fields.key) }, origin);
