@@ -1435,6 +1435,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /DestinationRule shop\/web does not count: it leaves the client out → the client in its/,
   ],
   [
+    'https://github.com/istio/istio/issues/39477',
+    { extra: [ISTIO_1_26, rule({ outlierDetection: {} })] },
+    around('istio'),
+    /whose endpoints are to get something, and runs in a alone → where load is to be even instead/,
+  ],
+  [
     'https://github.com/istio/istio/issues/17802',
     { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { enabled: false } }, outlierDetection: {} })] },
     around('istio'),
@@ -1962,6 +1968,22 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     members('x/skupper-router:3.4'),
     MEMBERS,
     /send on to sites/,
+  ],
+  [
+    'https://github.com/gardener/gardener/pull/13081',
+    {
+      service: { labels: { app: 'kubernetes', role: 'apiserver' } },
+      extra: [
+        beside('networking.istio.io/v1', 'VirtualService', {
+          gateways: ['gw'],
+          http: [{ route: [{ destination: { host: 'web' } }] }],
+        }),
+        rule({ outlierDetection: {} }),
+        beside('v1', 'Service', { clusterIP: '10.0.0.81', selector: { app: 'web' } }, { name: 'web-mtls' }),
+      ],
+    },
+    around('istio-gateway'),
+    /→ for layer-7 load balancing over all API servers \(IstioTLSTermination\) an update of Gardener/,
   ],
   [
     'https://github.com/gardener/gardener/issues/12626',

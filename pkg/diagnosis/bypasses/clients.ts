@@ -24,7 +24,6 @@ const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesCluster
   ofService: target === 'service {service}',
   setting: `\`kubectl annotate ${target} -n {namespace} ${usesClusterIp}=true\` sends it to the cluster IP${or}`,
   usesClusterIp,
-  through: true as const,
 });
 
 export const TRAEFIK = { image: /\btraefik:/, source: 'traefik/traefik docs/content' };
@@ -61,7 +60,6 @@ export const CLIENTS = clients({
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
   },
   'f5-nginx-ingress/route': {
-    through: true,
     setting: `\`use-cluster-ip: true\` of its upstream${BY_CONTROLLER}`,
     source: 'nginx/kubernetes-ingress#9902',
   },
@@ -70,7 +68,6 @@ export const CLIENTS = clients({
     ...TRAEFIK,
   },
   'traefik/route': {
-    through: true,
     setting: `\`nativeLB: true\` in the IngressRoute ${ON_KEPT}, or \`nativeLBByDefault\` of the provider (from 3.0)`,
     ...TRAEFIK,
   },
@@ -88,7 +85,6 @@ export const CLIENTS = clients({
     source: 'Kong/kubernetes-ingress-controller docs/references/annotations.md',
   },
   apisix: {
-    through: true,
     setting: '`resolveGranularity: service` of each of its backends, in an ApisixRoute, is the cluster IP',
     source: 'apache/apisix-ingress-controller api/v2/apisixroute_types.go',
   },
@@ -103,7 +99,6 @@ export const CLIENTS = clients({
   },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
   'nginx-gateway': {
-    through: true,
     setting: '`useClusterIP: true` of an UpstreamSettingsPolicy or (for all Services) of the NginxProxy (from 2.7)',
     image: /\bnginx-gateway-fabric:/,
     source: 'nginx/nginx-gateway-fabric#5616, #5557',
@@ -178,7 +173,6 @@ export const CLIENTS = clients({
   },
   gloo: { decides: "Gloo's Envoy sends to Pods, without zones", source: 'solo-io/gloo#10807 (open)' },
   emissary: {
-    through: true,
     decides: 'its resolver gives Envoy the endpoints, without zones',
     setting: '`resolver: kubernetes-service` of the Mapping, or in the Module for all, sends it to the cluster IP',
     source: 'emissary-ingress/emissary docs "Service discovery and resolvers"; #5779',

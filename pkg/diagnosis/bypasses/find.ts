@@ -148,6 +148,8 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   }));
 };
 
+/** What is to be set sends these to the cluster IP, as an annotation does others. */
+const LED = /^(?:apisix|nginx-gateway|emissary|(?:f5-nginx-ingress|traefik)\/route)$/;
 /** Objects of these name Services that have other clients. */
 const NO_ROUTE = /^(?:kube-apiserver|cilium-redirect|istio-entry)/;
 
@@ -162,6 +164,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   // GKE has redirects of its own.
   const isCilium = index.images.some((image) => /^(?!gke).*\bcilium[:@]/.test(image));
   const around = byEntries(service, key, index);
+  const routes = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)) ?? [];
   const cache = isCilium && !around.some(({ all }) => all) ? 'node-local-dns/cilium' : 'node-local-dns';
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
   const isRoute = ({ entry }: { entry: EntryObject }) => entry.client !== 'aws-ip-targets';
@@ -172,7 +175,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     ...(isDns ? [...byDaemonSet('node-local-dns', cache, index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
-    ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, around, index)),
+    ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, around, routes.length, index)),
     ...(service.spec?.clusterIP === 'None' ? [] : byHeadless(service, namespace, index)),
     ...byWaypoint(service, index),
     ...ofShoot(service, index),
@@ -184,7 +187,6 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     (hasWaypoint && client === 'istio-ambient') ||
     found.some((by) => by.client.startsWith('aws-') && (by.entry?.kind ?? 'Service') === entry?.settings['madeFor']);
   const ways = found.filter((each) => !isSaid(each));
-  const routes = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)) ?? [];
   const isInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && callers.every((own) => selects(service, own));
   /** No other client is seen than routes of one kind. */
   const isOfRoutes =
@@ -224,7 +226,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       keeps: keeps && !isJoined && split === '',
       ...defined({ adds: row.adds, fails: row.fails, how: row.how }),
       ...(index.hasField && asks && { asks }),
-      ...defined({ through: plain.through, none: isNone || undefined, routed: isOfRoutes || undefined }),
+      through: plain.usesClusterIp !== undefined || LED.test(client),
+      ...defined({ none: isNone || undefined, route: isOfRoutes || undefined }),
       setting: (isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),

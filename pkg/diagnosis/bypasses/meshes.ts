@@ -5,7 +5,7 @@ import { matchesSelector } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { versionText } from '../../upstream/proxy/hint-rule.ts';
-import { keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { serviceRefOf } from '../models/lookup.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
@@ -61,8 +61,8 @@ export const byDaemonSet = (name: string, client: ClientName, daemonSets: Bypass
   return set ? [{ client, evidence: { object: objectTitle(set), field: 'metadata.name', value: name } }] : [];
 };
 
-/** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. `around`: by entries. */
-export const byMeshes = (service: Service, around: readonly Found[], index: BypassIndex): Found[] => {
+/** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. `around`: by entries, of which `routes` send. */
+export const byMeshes = (service: Service, around: readonly Found[], routes: number, index: BypassIndex): Found[] => {
   const { meshes, pods, daemonSets, members, steering, podsOf } = index;
   // Sidecars and ztunnel take TCP only.
   const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
@@ -81,10 +81,8 @@ export const byMeshes = (service: Service, around: readonly Found[], index: Bypa
     );
   const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
   const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);
-  const entries = index.byService.get(keyOfService(service)) ?? [];
-  const ways = entries.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind));
   const areInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && clients.length > 0;
-  const areKnown = areInside && ways.length === around.length;
+  const areKnown = areInside && routes === around.length;
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
     if (mesh === undefined) return [];
     const zonal = steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';

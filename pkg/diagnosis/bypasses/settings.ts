@@ -198,7 +198,9 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
     const [ruled, usual, how] = by;
     const unset = isApiServer && locality === 'unset' && !counts ? OF_NEWER : usual;
-    const set = isApiServer && how?.keeps ? OR_EVEN : unset;
+    // Where layer 7 is on, Gardener makes a second Service for it.
+    const isLayer7 = seen.services.some((own) => keyOfService(own) === `${keyOfService(service)}-mtls`);
+    const set = isApiServer && how?.keeps ? (isLayer7 ? OF_GARDENER : OR_EVEN) : unset;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
     return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, ...how });
   }

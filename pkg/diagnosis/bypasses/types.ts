@@ -12,8 +12,6 @@ export interface Client {
   readonly source: string;
   /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
   readonly usesClusterIp?: string;
-  /** What is to be set sends it to the cluster IP, where zones count by the setting of the Service. */
-  readonly through?: true;
   /** On the entry it counts for nothing. */
   readonly ofService?: boolean;
   /** It answers for the cluster IP, with endpoints that are not among these objects. */
