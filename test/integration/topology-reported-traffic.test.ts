@@ -896,6 +896,14 @@ const ROWS: readonly ReportedRow[] = [
     /other Nodes of its DaemonSet may announce with svc_election in its environment/,
   ],
   [
+    'https://github.com/kube-vip/kube-vip/issues/980',
+    { spec: BALANCED, extra: [kubeVip(['vip_arp'])] },
+    'Effective',
+    'LoadBalancerTraffic',
+    /the one Node that announces its address/,
+    /→ With `externalTrafficPolicy: Local` Pods of that Node alone get it, and see addresses of clients.*`Local` needs it/,
+  ],
+  [
     'https://github.com/kubernetes-sigs/karpenter/issues/1203',
     {
       spec: { ...UNASKED, type: 'NodePort' },

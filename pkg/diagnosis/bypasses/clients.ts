@@ -248,7 +248,7 @@ export const CLIENTS = clients({
     ...byEnvoy(25, { local: { major: 1, minor: 17 } }),
     source: 'istio/istio pilot/pkg/model/service.go, core/loadbalancer; #42551 (1.17), #54715, #56042, #58701',
   },
-  kmesh: { decides: 'it chooses in the kernel, by what istiod sends', source: 'kmesh-net/kmesh#418, #574' },
+  kmesh: { decides: 'it chooses in the kernel; by PreferClose from late 2024 on', source: 'kmesh-net/kmesh#418, #900' },
   linkerd: {
     decides: 'its destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for',
     byHints: true,

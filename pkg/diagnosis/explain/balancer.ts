@@ -53,7 +53,7 @@ export const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kin
 
 export const oneNode = (who: string, by = 'may announce') => ({
   enters: `through the one Node that announces its address (${who})`,
-  remedy: `For several Nodes to take it: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
+  remedy: `With \`externalTrafficPolicy: Local\` Pods of that Node alone get it, and see addresses of clients. For several Nodes to take it: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
   reach:
     'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` only Pods of the Node that announces the address get its traffic. Over BGP several Nodes announce.',
   announced: 'one' as const,
