@@ -901,7 +901,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /the one Node that announces its address/,
-    /→ With `externalTrafficPolicy: Local` Pods of that Node alone get it, and see addresses of clients.*`Local` needs it/,
+    /With `externalTrafficPolicy: Local` Pods of that Node alone get it, .*`Local` needs it/,
   ],
   [
     'https://github.com/kubernetes-sigs/karpenter/issues/1203',
