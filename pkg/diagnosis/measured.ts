@@ -92,8 +92,7 @@ const ledBy = (measured: TrafficShares, shares: TrafficShares): TrafficShares =>
       const wanted = [...(shares.get(from) ?? [])];
       const whole = sumBy(wanted, ([, share]) => share);
       if (whole === 0) return [from, row];
-      const bytes = sumOf(row.values());
-      return [from, new Map(wanted.map(([to, share]) => [to, (bytes * share) / whole]))];
+      return [from, new Map(wanted.map(([to, share]) => [to, (sumOf(row.values()) * share) / whole]))];
     }),
   );
 

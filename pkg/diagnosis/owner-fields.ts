@@ -57,7 +57,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'monitoring.coreos.com': IN_SPEC,
   'opentelemetry.io': { service: `spec.trafficDistribution${NEW_ONLY}`, ...IN_SPEC },
   // monzo/egress-operator#41, #48
-  'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: serviceTopologyMode)' },
+  'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: ENABLE_SERVICE_TOPOLOGY_MODE=true for it)' },
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
   // mariadb-operator/mariadb-operator docs/metadata.md, #1636

@@ -11,8 +11,7 @@ import { createMeterReader } from './measured-traffic.ts';
 import { createPrometheus } from './prometheus.ts';
 import { createResourceMetrics } from './resource-metrics.ts';
 import { createSharedReads } from './shared-reads.ts';
-import { LoadError } from './types.ts';
-import type { ClosableSource, LoadQuery, LoadReading, LoadSource } from './types.ts';
+import { LoadError, type ClosableSource, type LoadQuery, type LoadReading, type LoadSource } from './types.ts';
 
 // Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
 // themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.

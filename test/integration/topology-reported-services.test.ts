@@ -1792,7 +1792,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'StickyClients',
     KEEP_TO_ONE,
-    /Port http of Service .*`disable_keep_alives: true`.*`round_robin`/,
+    /Port http of Service .*`round_robin`.*`disable_keep_alives: true`/,
   ],
   [
     'https://github.com/kube-logging/logging-operator/issues/661',
@@ -2291,9 +2291,9 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/grpc/grpc-node/issues/2455',
     { spec: { ports: [RPC], clusterIP: 'None' } },
     'NotWanted',
-    'Headless',
+    'StickyClients',
     /^✗ no setting of this Service makes zones count; .*headless/,
-    /Headless .*look for other Pods in DNS when a connection ends.*MAX_CONNECTION_AGE/,
+    /look for other Pods in DNS when a connection ends.*MAX_CONNECTION_AGE.* Headless /,
   ],
   [
     'https://github.com/fluxcd/flagger/issues/1099',

@@ -42,6 +42,15 @@ const LOCAL = { ...BALANCED, externalTrafficPolicy: 'Local' };
 const LOCAL_PORTS = { ...LOCAL, type: 'NodePort' };
 const NGINX = ingressClass('nginx', 'k8s.io/ingress-nginx');
 const OF_ALB = ingressClass('alb', 'ingress.k8s.aws/alb');
+/** What its container holds beside an image that says nothing. */
+const running = (app: string, container: object) =>
+  beside('apps/v1', 'Deployment', podsWith({ name: 'c', image: 'own/c:1', ...container }, { app }), { name: app });
+/** The exporter of an OpenTelemetry Collector that balances over Pods. */
+const balancing = (resolver: string) => [
+  beside('v1', 'ConfigMap', {}, { name: 'otel' }, { relay: `loadbalancing:\n    resolver:\n${resolver}\n` }),
+  running('otel', { image: 'otelcol:0.82.0', envFrom: [{ configMapRef: { name: 'otel' } }] }),
+];
+const WRITES = [beside('apps/v1', 'Deployment', podsWith({ image: 'own/tempo-distributor' }, { app: 'web' }))];
 const METALLB = { 'metallb.io/ip-allocated-from-pool': 'edge' };
 const SHARED = { 'metallb.universe.tf/allow-shared-ip': 'share' };
 const advertisement = (kind: string, spec: object) =>
@@ -763,6 +772,43 @@ const ROWS: readonly ReportedRow[] = [
     /only agent may take .*tolerations of its DaemonSet/,
   ],
   [
+    'https://github.com/grafana/helm-charts/pull/2139',
+    {
+      spec: { ports: [{ name: 'grpc', port: 80 }] },
+      endpoints: ['a', 'b', 'c'],
+      extra: balancing('      dns:\n        hostname: web.shop.svc'),
+    },
+    'NotWanted',
+    'StickyClients',
+    /^✗ not wanted: .*StickyClients/,
+    /takes Pods from DNS, where Service shop\/web has a single address.*Deployment otel names it\. → Give its `dns` resolver/,
+  ],
+  [
+    'https://github.com/grafana/tempo/issues/6082',
+    { spec: { ports: [{ name: 'grpc', port: 80 }] }, endpoints: ['a', 'b', 'c'], extra: WRITES },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*StickyClients/,
+    /Behind it: its Pods write to the ingesters .*strategy label\. → Set `spec\.trafficDistribution/,
+  ],
+  [
+    'https://github.com/metallb/metallb/issues/302',
+    {
+      annotations: METALLB,
+      spec: BALANCED,
+      extra: [
+        daemonSet('speaker', 'quay.io/metallb/speaker:v0.10.2'),
+        beside('metallb.io/v1beta1', 'L2Advertisement', {}),
+        beside('v1', 'Pod', { nodeName: 'agent' }, { namespace: 'kube-system' }),
+        nodeWith('agent', 'a', {}),
+      ],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /no Node that may take it has one of its Pods, so it fails \(before MetalLB 0\.11, whatever the policy\)/,
+    /only agent may take .*tolerations of its DaemonSet\)\. Or update MetalLB/,
+  ],
+  [
     'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/247',
     {
       annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' },
@@ -1299,10 +1345,6 @@ const members = (image: string) => ({
 });
 const MEMBERS = maybeAround('members');
 const GOES_ON = /^✓ through .*; from its Pods requests may go on to others \(.*\)$/;
-/** What its container holds beside an image that says nothing. */
-const running = (app: string, container: object) =>
-  beside('apps/v1', 'Deployment', podsWith({ name: 'c', image: 'own/c:1', ...container }, { app }), { name: app });
-
 const ENVOY_GATEWAY = route('gateway.envoyproxy.io/gatewayclass-controller');
 const gatewayOf = (version: string) => running('gateway', { image: `envoyproxy/gateway:v${version}` });
 /** How Envoy Gateway balances requests of its route. */
@@ -1332,6 +1374,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     /; otel-agent \(Pod shop\/otel-agent\) watches EndpointSlices and may go around it$/,
     /may watch EndpointSlices of this namespace/,
+  ],
+  [
+    'https://github.com/open-telemetry/opentelemetry-collector-contrib/pull/25061',
+    { extra: balancing('      k8s:\n        ports:\n        - 4317\n        service: web.shop') },
+    /^! all clients seen go through resolver \(Deployment shop\/otel\)/,
+    /→ an update: releases before September 2023 keep addresses of Pods that are gone/,
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4477',

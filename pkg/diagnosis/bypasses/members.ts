@@ -264,16 +264,23 @@ const byRegistries = (service: Service, { registries, near }: MemberIndex): Foun
   });
 };
 
+/** open-telemetry/opentelemetry-collector-contrib#24914, #25061 */
+const OTEL_UPDATE = 'an update: releases before September 2023 keep addresses of Pods that are gone';
+const OTEL_PLAIN = 'the `otlp` exporter, to the cluster IP, where parts of a trace need not meet in one Pod';
+
 /** gRPC libraries that are given the name of the Service, and connect to its Pods. */
 const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
-  (callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by, host, scheme }) => {
-    if (scheme === undefined) return [];
+  (callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by, host, scheme }, _, seen) => {
+    if (scheme === undefined || scheme === 'dns+otel') return [];
     const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
     const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
     const other = { setting: `\`${plain}//\` in its place keeps to the cluster IP` };
     // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
     const own = selects(service, runner) ? { decides: OF_PEERS, setting: '' } : other;
-    return [{ client: 'resolver', evidence, own }];
+    if (scheme !== 'k8s+otel') return [{ client: 'resolver', evidence, own }];
+    const isOld = runner.images.some((image) => (imageVersion(image)?.minor ?? Infinity) < 85);
+    const all = seen.every((each) => each.scheme === scheme);
+    return [{ client: 'resolver', evidence, all, own: { setting: isOld ? OTEL_UPDATE : OTEL_PLAIN } }];
   });
 
 /** KEDA's interceptors, from the release on in which they connect to Pods unless that is switched off. */

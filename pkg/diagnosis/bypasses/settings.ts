@@ -176,8 +176,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
   // linkerd/linkerd2#10925
   const isGone = hints !== undefined && !seen.hinted && /\w/.test(wishTextOf(service));
-  const isLate = isGone && version?.minor === 13 && !isSince(version, [2, 13, 4]);
-  if (isLate) {
+  if (isGone && version?.minor === 13 && !isSince(version, [2, 13, 4])) {
     const how = 'keeps to the zone after hints are gone';
     const update = 'an update; until then a restart of linkerd-destination once hints are gone';
     return { decides: `${decides}; before 2.13.4 it ${how}; seen: ${image}`, setting: update, byHints: false, how };

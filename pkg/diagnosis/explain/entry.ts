@@ -71,7 +71,9 @@ export const entryOf = (facts: Facts) => {
     const isLocal = policy === 'Local';
     const isClosed = kind.unannounced !== undefined || (takers.length === 0 && nodes.length > 0);
     // What is on a Node that was not seen may be on one of these.
-    const isStranded = isLocal && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
+    const isNarrow =
+      isLocal || (kind.announced === 'one' && index.bypasses.images.some((own) => OLD_SPEAKER.test(own)));
+    const isStranded = isNarrow && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
     const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
     let local = `, among Nodes with one of its Pods${rest}`;
@@ -82,7 +84,8 @@ export const entryOf = (facts: Facts) => {
     const asks = !kind.announced && !blind;
     const failure = kind.unannounced ?? (isLocal ? faultOf(facts, takers, asks, kind) : undefined);
     if (failure) local = `; ${failure.why}`;
-    const enters = isLocal || isClosed ? `${kind.enters}${local} (externalTrafficPolicy ${policy})` : kind.enters;
+    const by = isLocal || isClosed ? `externalTrafficPolicy ${policy}` : 'before MetalLB 0.11, whatever the policy';
+    const enters = isLocal || isClosed || isStranded ? `${kind.enters}${local} (${by})` : kind.enters;
     /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
     const found = { ...kind, policy, enters, takers, masters, isMarked, failure, isStranded: isStranded || isClosed };
@@ -100,6 +103,9 @@ export const entryOf = (facts: Facts) => {
 
 const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
 const STRANDED_REMEDY = `${LET_REMEDY} Or run its Pods on Nodes that may take it, or set \`externalTrafficPolicy: Cluster\`.`;
+// metallb/metallb#302, #933, #976
+const OLD_SPEAKER = /metallb\S*speaker:v0\.(?:\d|10)\./;
+const NARROW_REMEDY = `${LET_REMEDY} Or update MetalLB: from 0.11 on, under externalTrafficPolicy Cluster, any speaker announces.`;
 // siderolabs/talos#9960
 const MARKED_REMEDY =
   'Take the label off Nodes that are to take it; that of Talos is written back, unless it leaves `machine.nodeLabels` of the machine configuration (`$patch: delete`).';
@@ -175,7 +181,8 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
     const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${masters.length > 0 ? ' (before Kubernetes 1.21 no master)' : ''} and what announces it; its endpoints are on ${listed(hosts)}.`;
-    return fails(evidence, takers.length === 0 ? LET_REMEDY : STRANDED_REMEDY);
+    const remedy = policy === 'Local' ? STRANDED_REMEDY : NARROW_REMEDY;
+    return fails(evidence, takers.length === 0 ? LET_REMEDY : remedy).map((own) => ({ ...own, fix: [] }));
   }
   if (dropping.length > 0) {
     const what = 'terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.';

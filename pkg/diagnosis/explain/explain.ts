@@ -318,7 +318,7 @@ export const withFix = (each: Cause, before: Diagnosis): Cause => {
   const { facts } = before;
   if (OF_HINTS.test(each.reason) && elsewhere(facts)[2] !== undefined) return each;
   const judge: Judge = (service, index) => diagnose(facts.snapshot, service, facts.options, index);
-  const fix = fixOf(each.reason, facts, (changes) => tryChanges(each.reason, facts, changes, before, judge));
+  const fix = each.fix ?? fixOf(each.reason, facts, (own) => tryChanges(each.reason, facts, own, before, judge));
   return fix.length === 0 ? each : { ...each, fix };
 };
 

@@ -12,9 +12,8 @@ import { type Facts, portOfPods } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle, zoneConstraint } from './scheduler.ts';
-import { waitingFor } from './waiting.ts';
 import { byZone, placing } from './spread.ts';
-import { idlePods } from './waiting.ts';
+import { idlePods, waitingFor } from './waiting.ts';
 
 /** Times an even share: that of three Pods in two zones. Most Services exceed upstream's limit of 1.2 without complaints, and sums are not exact. */
 const MUCH = 1.5 - 1e-9;
@@ -165,8 +164,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // bitnami/charts#3624
   [OF_SIDECARS]: /prometheus-thanos|thanos-(?:sidecar|discovery)/,
   [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
-  // open-telemetry/opentelemetry-collector#8260, #9211; opentelemetry-go#5838
-  'Have `otlphttp` exporters open a connection for each request: `disable_keep_alives: true` (Collectors after September 2023; their receivers limit no age of connections over HTTP), take gRPC with `round_robin` and the name of a headless Service after `dns:///`, or put a proxy in between that balances requests (a mesh, a Gateway).':
+  // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
+  'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
     /(?:^|-)otlp-?http(?:-|$)|^4318$/,
   // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964), openimsdk/open-im-server#2164.
   [OF_AGE]:
@@ -240,7 +239,9 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
   if (clusterIP === 'None') {
     const evidence = `${port} is of a protocol whose clients look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
-    const stage = autoscalers.length > 0 ? 'used' : 'prerequisite';
+    // Who asks for no zones asks for load.
+    const isLoad = reused?.remedy === OF_AGE && facts.wish.mode === 'none';
+    const stage = isLoad || autoscalers.length > 0 ? 'used' : 'prerequisite';
     return reused === undefined ? [] : [cause(stage, 'StickyClients', evidence, reused.remedy)];
   }
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
@@ -265,7 +266,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
   if (native !== undefined) return /idle/i.test(native.runner.steering ?? '') ? [] : sticky(kept, NATIVE_REMEDY);
   // What goes around the cluster IP may balance requests, unless it passes connections on.
-  const past = bypasses.filter(({ possible, passes }) => !possible && !passes);
+  const past = bypasses.filter(({ possible, passes, behind }) => !possible && !passes && !behind);
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
   const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp) || facts.blind.length > 0) return [];
@@ -273,6 +274,10 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const few = isFew ? `: ${counted(pods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
   const who = callers[0] ? ` ${listed(callers.map(({ runner }) => workloadTitle(runner)))} names it${few}.` : '';
   const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
+  // grafana/helm-charts#2139
+  const one = `A loadbalancing exporter takes Pods from DNS, where Service ${name} has a single address, and keeps its connection: one Pod gets all that it sends.${who}`;
+  const other = 'Give its `dns` resolver the name of a headless Service of the same Pods, or take its `k8s` resolver.';
+  if (callers.some(({ scheme }) => scheme === 'dns+otel')) return [cause('used', 'StickyClients', one, other)];
   if (past.length > 0) {
     const evidence = `${port} is TCP for Istio, by ${taken}: its sidecars balance connections, not requests, and such a client keeps one.${who}`;
     return [cause('used', 'StickyClients', evidence, NAMED_REMEDY)];

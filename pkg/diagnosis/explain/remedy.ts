@@ -109,8 +109,7 @@ export const autoscalersOf = ({ kind, name }: Workload, { autoscalers }: Facts) 
 /** The workload as changes of it and its autoscalers leave it, and whether all its Pods are new. */
 const changedWorkload = (workload: Workload, facts: Facts, changes: readonly Change[]) => {
   const objects = new Set([workload, ...autoscalersOf(workload, facts)].map(titleOf));
-  const own = changes.filter((change) => objects.has(titleOf(change)));
-  const specs = own.map(({ patch: { spec = {} } }) => spec);
+  const specs = changes.filter((change) => objects.has(titleOf(change))).map(({ patch: { spec = {} } }) => spec);
   const counts = specs.map((spec) => spec['replicas'] ?? spec['minReplicas'] ?? spec['minReplicaCount']);
   const wanted = Math.max(workload.replicas, ...counts.filter((count) => typeof count === 'number'));
   const templates = specs.map(templateOf).filter((template) => template !== undefined);

@@ -90,8 +90,7 @@ export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: reado
       new Set(traffics.map(({ count }) => count)).size > 1
         ? ''
         : ` Or ask by what this release reads: ${behaviour.needs}.`;
-    const other = `: they read what this Service asks by.${instead}`;
-    const how = behaviour.hints === 'none' ? none : other;
+    const how = behaviour.hints === 'none' ? none : `: they read what this Service asks by.${instead}`;
     return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
   })[0];
 };

@@ -1,6 +1,5 @@
 // Which endpoints the clients of each Node get, by which rule, and whether the data planes of a cluster follow the hints of a Service.
-import { isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import type { Endpoint, Node, Service } from '../../apis/core.ts';
+import { isNodeReady, zoneOfNode, type Endpoint, type Node, type Service } from '../../apis/core.ts';
 import { NOT_READY } from '../../apis/names.ts';
 import { byText, defined, nameOf } from '../../apis/values.ts';
 import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';

@@ -15,8 +15,7 @@ const TAG = /^v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?(?:$|[-+_.~])/;
 
 /** Undefined where the image has no tag, or one that names no version. */
 export const imageVersion = (image: string): RouterVersion | undefined => {
-  const tag = /:([^:/]+)$/.exec(image.replace(/@.*/s, ''))?.[1] ?? '';
-  const [, major, minor, patch] = TAG.exec(tag) ?? [];
+  const [, major, minor, patch] = TAG.exec(/:([^:/]+)$/.exec(image.replace(/@.*/s, ''))?.[1] ?? '') ?? [];
   if (major === undefined) return undefined;
   return { major: Number(major), minor: Number(minor), ...(patch === undefined ? {} : { patch: Number(patch) }) };
 };

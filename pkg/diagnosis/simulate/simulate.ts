@@ -93,8 +93,7 @@ const costOf = ({ bill, weights }: Frame, endpoints: readonly ProxyEndpoint[]): 
   if (bill === null) return {};
   const zones = new Set([...Object.keys(weights), ...endpoints.map(({ zone }) => zone)]);
   const cost: ZoneCost = (from, to) => pricePerGigabyte(bill.tariff, from, to);
-  const priced = [...zones].some((from) => [...zones].some((to) => from !== to && cost(from, to) > 0));
-  return priced ? { cost } : {};
+  return [...zones].some((from) => [...zones].some((to) => from !== to && cost(from, to) > 0)) ? { cost } : {};
 };
 
 const modeInForce = (service: Service, { slices, version, frame: { gates } }: Context): ModeName => {
