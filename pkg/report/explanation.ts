@@ -2,44 +2,17 @@
 import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
 import { isEffectiveInPart } from '../diagnosis/audit/service.ts';
 import type { Explanation } from '../diagnosis/explain/explain.ts';
-import type { LoopReport } from '../diagnosis/explain/facts.ts';
 import type { MeasuredPast } from '../diagnosis/measured.ts';
 import type { Cause } from '../diagnosis/explain/reasons.ts';
 import { percentText } from './figures.ts';
 import { type Column, type Screen, type Style, clean, indented, screenFor, tableOf, zoneText } from './text.ts';
+import { loopText } from './loop.ts';
 import { explainedTraffic, measuredAlso, metersText } from './measured.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
 
 type UsedReport = Explanation['used'][number];
 
 const INDENT = ' '.repeat(11);
-
-const sharesOf = ({ inZonePercent, boundPercent, maxUtilizationPercent }: LoopReport): string[] => [
-  ...(inZonePercent === undefined ? [] : [`in zone ${inZonePercent} % of the demand`]),
-  ...(boundPercent === undefined ? [] : [`at most ${boundPercent} % could be`]),
-  ...(maxUtilizationPercent === undefined ? [] : [`busiest endpoint ${maxUtilizationPercent} %`]),
-];
-
-const LOOP_ZONES: readonly Column<LoopReport['zones'][number]>[] = [
-  ['ZONE', ({ zone }) => zone],
-  ['DEMAND', ({ demand }) => demand],
-  ['ENDPOINTS', ({ endpoints }) => String(endpoints)],
-  ['UTILISATION', ({ utilizationPercent }) => `${utilizationPercent} %`],
-  ['SPILL', ({ spillPercent }) => `${spillPercent} %`],
-];
-
-const loopText = (loop: LoopReport, { under, mark, wrap }: Screen): string => {
-  const { mode, targetPercent, zones, conditions, lastChange, inForce } = loop;
-  const head = [`${mode}, target ${targetPercent} %`, ...sharesOf(loop)].join('; ');
-  const states = conditions.map(({ type, status, reason }) => `${type}=${status} (${reason})`).join(', ');
-  const change =
-    lastChange === undefined ? '' : `Last change ${lastChange.time}, ${lastChange.reason}: ${lastChange.message}`;
-  return [
-    under('LOOP', INDENT, `${INDENT}${mark(inForce)} ${head}\n`),
-    zones.length === 0 ? '' : indented(tableOf(LOOP_ZONES, zones), INDENT),
-    ...[states, change].filter((line) => line !== '').map((line) => wrap(line, INDENT)),
-  ].join('');
-};
 
 /** By the measured demand, where the plan in force knows it; undefined where nothing spills. */
 const spillText = ({ effective, loop }: Explanation): string | undefined => {
@@ -146,7 +119,8 @@ const missedText = (report: Explanation, verdict: string): string => {
   const others = scope.foreign ? [entersText(report), ...around] : [...around, entersText(report)];
   const whose = isUnseen(report) ? `of ${scope.foreign ? 'clients inside' : 'others'}, of which none is seen, ` : '';
   const share = shareText(report, phrases(others) === '' || whose !== '' ? '' : ' through its cluster IP');
-  const own = phrases([`${verdict}${whose}${share}${failingText(effective)}`, ...limitTexts(report)]);
+  const seen = scope.seenIn.length === 0 || whose !== '' ? '' : `; clients seen are in ${scope.seenIn.join(', ')} only`;
+  const own = phrases([`${verdict}${whose}${share}${seen}${failingText(effective)}`, ...limitTexts(report)]);
   return clean(phrases(scope.foreign ? [...others, own] : [own, ...others]));
 };
 
@@ -251,13 +225,14 @@ const usedTable = (used: readonly UsedReport[], wide: boolean): string => {
   return indented(tableOf(columns, rows), INDENT);
 };
 
-const usedText = ({ used, loop }: Explanation, screen: Screen): string => {
+const usedText = (report: Explanation, screen: Screen): string => {
+  const { used, loop } = report;
   const { under, mark, wide } = screen;
   if (used.length === 0) return under('USED', INDENT, `${INDENT}${mark(false)} no route: no ready Node is known\n`);
   const filtered = used.filter(({ mode }) => mode !== '').length;
   const unknown = used.filter(({ reason }) => reason === 'RouterUnknown').length;
   const good = filtered === (loop?.spreadOnPurpose === true ? 0 : used.length);
-  const kept = `${filtered} of ${used.length} routes follow hints`;
+  const kept = `${filtered} of ${used.length} routes follow hints${isUnseen(report) ? ' (no client seen takes the cluster IP)' : ''}`;
   const line =
     unknown === 0
       ? `${mark(good)} ${kept}`
@@ -279,7 +254,7 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
     ? 'have their traffic as planned'
     : lends(report)
       ? 'follow their hints, which lend endpoints to other zones'
-      : `keep ${effective.effective && !isAlone(report) ? 'what goes through the cluster IP' : 'their traffic'}`;
+      : `${isUnseen(report) ? 'would ' : ''}keep ${(effective.effective && !isAlone(report)) || isUnseen(report) ? 'what goes through the cluster IP' : 'their traffic'}`;
   if (report.verdict === 'Unknown') {
     const rest = served === 0 ? '' : `${served} of ${clientZones.length} client zones ${what}; `;
     const of = unserved.length === 0 ? 'endpoints of other clusters' : unserved.join(', ');
@@ -340,7 +315,7 @@ export const renderExplanation = (report: Explanation, style: Style, measured?: 
     effectiveText(report, screen),
     measured === undefined ? '' : explainedTraffic(measured, INDENT, screen),
     bypassesText(report, screen),
-    loop === undefined ? '' : loopText(loop, screen),
+    loop === undefined ? '' : loopText(loop, INDENT, screen),
     spread === '' ? '' : screen.under('SPREAD', INDENT, screen.wrap(spread, INDENT)),
     causesText(report, screen),
     screen.unseen(report.unseen),

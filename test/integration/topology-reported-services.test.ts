@@ -1875,6 +1875,14 @@ const ROWS: readonly ReportedRow[] = [
     /Aggregator/,
   ],
   [
+    'https://github.com/XenitAB/terraform-modules/issues/538',
+    { version: '1.31.9', endpoints: ['a', 'a', 'b'], pods: {} },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted: .*PodsNotSpread/,
+    /No ready endpoint of Service shop\/web is in c; .* NotRequested/,
+  ],
+  [
     'https://github.com/XenitAB/terraform-modules/pull/540',
     { version: '1.30.9', endpoints: ['a', 'a', 'a'], pods: {} },
     'NotWanted',
@@ -2179,7 +2187,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.29.10', spec: { ports: GRPC.ports }, endpoints: ['a', 'b', 'c'], extra: frontOf('web') },
     'NotWanted',
     'StickyClients',
-    /^✗ not wanted: .*StickyClients/,
+    /^✗ not wanted: .* stay in their zone; clients seen are in a, b only; .*StickyClients/,
     /Deployment front names it: 2 Pods for 3 endpoints\. .* NotRequested/,
     /ProxyNeedsAnnotation/,
   ],

@@ -3,7 +3,6 @@ import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { byText, defined } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import { type Route, isEnabled } from '../../upstream/index.ts';
-import { selects, unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { chosenBy, evacuatedZones, evacuationCauses, hasFew } from './spread.ts';
@@ -21,6 +20,7 @@ import { behindCauses, givenCauses, inOnePlace } from './given.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { zoneConstraint } from './scheduler.ts';
+import { scopeOf } from './scope.ts';
 import { waitingFor } from './waiting.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, failingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
@@ -157,11 +157,11 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const behind = behindCauses(facts);
   const lying = isRouted && behind.length === 0 ? spreadCauses(facts) : [];
   const isChosen = chosenBy(facts) !== '';
-  // A zone that something should have given Pods (a constraint, what makes the Service too) comes before what nothing asks for.
-  const isMade = facts.service.metadata?.ownerReferences !== undefined;
-  const isHard = isMade || facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
-  const isEmpty = lying.some(({ stage }) => stage === 'effective') && facts.endpoints.every(({ zone }) => zone !== '');
-  const isUnmet = wish.reason === 'NotRequested' && isEmpty && (waiting.length > 0 || (isHard && !hasFew(facts)));
+  // A zone that stays empty although there are Pods enough, or a constraint that is not met, comes before what nothing asks for.
+  const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
+  const isEmpty = lying.some(({ stage }) => stage === 'effective');
+  const isShort = isEmpty ? waiting.length > 0 || !hasFew(facts) : isHard && lying.length > 0;
+  const isUnmet = wish.reason === 'NotRequested' && isShort && facts.endpoints.every(({ zone }) => zone !== '');
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
   const isVainRequest = request?.reason === 'NotRequested';
   const isPointless =
@@ -238,45 +238,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     if (each !== hint || each.reason === 'NotRequested' || facts.bypasses.every((own) => own.behind)) return each;
     return { ...each, evidence: `${says}${each.evidence}`, remedy: only ?? `${sets}${each.remedy}` };
   });
-};
-
-/** What the verdict covers: connections through the cluster IP, by the routers seen. */
-const scopeOf = (facts: Facts, wanted: boolean) => {
-  const { name, snapshot, bypasses, clientZones, service, index, past } = facts;
-  const [entry, ways] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
-  const callers = index.bypasses.members.callers.get(name) ?? [];
-  const isCalled = callers.some(({ runner }) => !selects(service, runner)) || bypasses.length < ways.length;
-  const isBalanced = service.spec?.type === 'LoadBalancer' && entry !== undefined;
-  const foreign =
-    !((wanted && !isBalanced) || isCalled || past !== undefined) &&
-    (isBalanced || bypasses.every(({ client }) => client === 'kube-apiserver')) &&
-    (isBalanced || ways.length > 0 || entry?.policy === 'Local');
-  // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
-  const served = new Set(facts.endpoints.map(({ zone }) => zone));
-  const isServed = [...index.workerZones].every((zone) => served.has(zone));
-  const on = (flag?: boolean) => flag || undefined;
-  const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
-  return {
-    through: 'clusterIP' as const,
-    // What each flag means stands in Client and Found.
-    around: bypasses.map(
-      ({ client, evidence, possible, unsure, byHints, all, route, behind, keeps, how, watches }) => ({
-        client,
-        object: evidence.object,
-        possible: possible || unsure === true,
-        ...defined({ byHints: on(byHints), all: on(all), behind, how, watches }),
-        ...defined({ keeps: on(keeps && ((all && !route) || isServed)) }),
-      }),
-    ),
-    /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
-    unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
-    /** Only where meters measured it: connections a second past the Service, to the addresses of its endpoints. */
-    ...defined({ past }),
-    /** By which Node traffic from outside enters; empty where none does. */
-    enters: entry?.enters ?? '',
-    /** It is entered by a load balancer or under the policy Local, or called by the API server, and no other client is seen. */
-    foreign,
-  };
 };
 
 /** What is found out about a Service, before it is rendered. `index`: share it between diagnoses of one snapshot. */

@@ -1,0 +1,48 @@
+// What a verdict covers: which clients are seen, and by which ways they come.
+import { byText, defined } from '../../apis/values.ts';
+import { callingOf } from '../bypasses/members.ts';
+import { selects, unseenWatchers } from '../bypasses/watchers.ts';
+import { entryOf } from './entry.ts';
+import type { Facts } from './facts.ts';
+
+/** What the verdict covers: connections through the cluster IP, by the routers seen. */
+export const scopeOf = (facts: Facts, wanted: boolean) => {
+  const { name, snapshot, bypasses, clientZones, service, index, past } = facts;
+  const [entry, ways] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
+  const { callers, pods } = callingOf(service, index.bypasses);
+  const isIn = new Set(pods.map(({ pod }) => index.zoneOf.get(pod.nodeName) ?? ''));
+  const isCalled = callers.some(({ runner }) => !selects(service, runner)) || bypasses.length < ways.length;
+  const isBalanced = service.spec?.type === 'LoadBalancer' && entry !== undefined;
+  const foreign =
+    !((wanted && !isBalanced) || isCalled || past !== undefined) &&
+    (isBalanced || bypasses.every(({ client }) => client === 'kube-apiserver')) &&
+    (isBalanced || ways.length > 0 || entry?.policy === 'Local');
+  // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
+  const served = new Set(facts.endpoints.map(({ zone }) => zone));
+  const isServed = [...index.workerZones].every((zone) => served.has(zone));
+  const on = (flag?: boolean) => flag || undefined;
+  const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
+  return {
+    through: 'clusterIP' as const,
+    // What each flag means stands in Client and Found.
+    around: bypasses.map(
+      ({ client, evidence, possible, unsure, byHints, all, route, behind, keeps, how, watches }) => ({
+        client,
+        object: evidence.object,
+        possible: possible || unsure === true,
+        ...defined({ byHints: on(byHints), all: on(all), behind, how, watches }),
+        ...defined({ keeps: on(keeps && ((all && !route) || isServed)) }),
+      }),
+    ),
+    /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
+    unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
+    /** Only where meters measured it: connections a second past the Service, to the addresses of its endpoints. */
+    ...defined({ past }),
+    /** Zones of the clients that are seen to name it, where these are not all; empty: none is seen, or all zones have some. */
+    seenIn: clientZones.every((zone) => isIn.has(zone)) || isIn.has('') ? [] : [...isIn].sort(byText),
+    /** By which Node traffic from outside enters; empty where none does. */
+    enters: entry?.enters ?? '',
+    /** It is entered by a load balancer or under the policy Local, or called by the API server, and no other client is seen. */
+    foreign,
+  };
+};
