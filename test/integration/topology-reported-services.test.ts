@@ -1928,6 +1928,21 @@ const ROWS: readonly ReportedRow[] = [
     /does not allow|toleration/,
   ],
   [
+    'https://github.com/aws/karpenter-provider-aws/issues/8637#uneven',
+    {
+      spec: CLOSE,
+      nodes: ['a', 'b'],
+      endpoints: ['a:a', 'a:a', 'a:a', 'a:a', 'a:a', 'b:b'],
+      ...OF_KARPENTER,
+      pods: { ...SOFT, ...OF_KARPENTER.pods },
+      extra: [nodePool('apps', ['a', 'b', 'c']), nodePool('other', ['a', 'f']), NODE_CLASS],
+    },
+    'Effective',
+    'UnevenLoad',
+    /^✓ effective: 100 % /,
+    /→ Take f out of NodePool other: its node class has no subnet there/,
+  ],
+  [
     'https://github.com/aws/karpenter-provider-aws/issues/5909',
     {
       spec: CLOSE,

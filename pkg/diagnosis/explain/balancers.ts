@@ -24,7 +24,7 @@ const NETWORK = /aws-load-balancer-(?:type|nlb-|scheme|attributes|target-)|^\S+\
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const BY_SELECTORS =
-  'announce where `nodeSelectors` of an L2Advertisement for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
+  'announce where `nodeSelectors` of an L2Advertisement for each say so. By these it also keeps off Nodes of other subnets; under `Local` it is a Node with a Pod';
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const OPENELB_ANY = `OpenELB was seen to announce from Nodes without a Pod (openelb/openelb#323, open). ${ANYWHERE}`;
 const ELECTION = 'svc_election';

@@ -151,8 +151,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));
   const swept = isSeen || shrunk !== '' ? OF_DESCHEDULER : '';
+  const harder = held ?? karpenterRemedy(facts, workload, zones) ?? HARDER_REMEDY;
   if (whenUnsatisfiable === 'ScheduleAnyway')
-    return say(`The topologySpreadConstraint of ${who} ${soft}`, `${held ?? HARDER_REMEDY}${swept}`);
+    return say(`The topologySpreadConstraint of ${who} ${soft}`, `${harder}${swept}`);
   const apart = `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`;
   if (constraint === undefined && prefersApart(workload))
     return say(apart, `${held ?? remedyOf('PodsNotSpread')}${evened}`);
