@@ -65,8 +65,6 @@ export const versionFlags = (of = 'the control plane and of every proxy') => ({
   featureGates: flag('--feature-gates <gate=bool,...>', `gates of ${of} that differ from its defaults`, gatesFlag),
 });
 
-const NUMBER = /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-
 /** Undefined, or no finite number, for what is none. */
 type NumberOf = (text: string) => number | undefined;
 
@@ -78,7 +76,8 @@ export const numberFlag = (expected: string, numberOf: NumberOf, fits = (value: 
 
 const positiveCores = numberFlag('cores above 0, like 0.5 or 500m', unitsOf);
 
-const plainNumber = (text: string): number => (NUMBER.test(text) ? Number(text) : Number.NaN);
+const plainNumber = (text: string): number =>
+  /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
 
 /** `70` or `70%` as the fraction 0.7. */
 export const percentFlag = numberFlag(

@@ -18,10 +18,8 @@ const DEFAULT_WINDOW_SECONDS = 3_600;
 const SHORTEST_SECONDS = 0.1;
 const TIMEOUT_SECONDS = 30;
 
-const SERVICE = /^([a-z0-9-]+)\/((?:https?:)?[a-z0-9.-]+:[a-z0-9-]+)$/;
-
 const prometheusFlag = expecting<PrometheusAddress>('a URL, or a Service as NAMESPACE/NAME:PORT', (text) => {
-  const [, namespace, service] = SERVICE.exec(text) ?? [];
+  const [, namespace, service] = /^([a-z0-9-]+)\/((?:https?:)?[a-z0-9.-]+:[a-z0-9-]+)$/.exec(text) ?? [];
   if (namespace !== undefined && service !== undefined) return { kind: 'service', namespace, service };
   return /^https?:\/\//.test(text) && URL.canParse(text) ? { kind: 'url', url: text } : undefined;
 });

@@ -135,8 +135,6 @@ export const listNamespaceNames = async (flags: InputFlags, io: Io): Promise<str
 
 type ServiceName = Readonly<{ namespace: string | undefined; name: string }>;
 
-const TYPES: ReadonlySet<string> = new Set(['svc', 'service', 'services']);
-
 /** `name`, `namespace/name`, and as kubectl writes it `svc/name`. */
 export const parseServiceName = (text: string, namespace: string | undefined): ServiceName => {
   const parts = text.split('/');
@@ -144,7 +142,9 @@ export const parseServiceName = (text: string, namespace: string | undefined): S
   if (parts.length > 2 || parts.includes(''))
     throw new UsageError(`expected a Service as NAME or NAMESPACE/NAME, found "${text}"`);
   if (second === undefined) return { namespace, name: first };
-  return TYPES.has(first) ? { namespace, name: second } : { namespace: first, name: second };
+  return ['svc', 'service', 'services'].includes(first)
+    ? { namespace, name: second }
+    : { namespace: first, name: second };
 };
 
 const missing = (text: string, all: readonly Service[], { namespace, name }: ServiceName): UsageError => {

@@ -80,8 +80,7 @@ const LIFETIME_MS = 10 * 365 * 24 * 3_600_000;
 
 const issue = (nodeName: string, clock: Clock) => {
   const common = { commonName: TRAFFIC_METER, now: clock.now(), lifetimeMs: LIFETIME_MS, randomBytes };
-  const origin = { cert: 'own authority', key: 'own key' };
-  const authority = readPair(issueAuthority(common), origin);
+  const authority = readPair(issueAuthority(common), { cert: 'own authority', key: 'own key' });
   return issueServerCertificate({ ...common, authority, names: [nodeName, 'localhost'] });
 };
 

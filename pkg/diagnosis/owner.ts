@@ -73,6 +73,8 @@ const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) =>
   return { ...change, name, namespace, labels, annotations, managers, owner: ownerReferences[0], version, about };
 };
 
+export const TEMPLATE = { pointer: '/spec/template/spec/topologySpreadConstraints' };
+
 type Question = ReturnType<typeof questionOf>;
 /** Where this owner wants the change; undefined where nothing marks the object as its own. */
 type By = (question: Question) => string | undefined;
@@ -158,14 +160,18 @@ const byAddOnManager: By = ({ labels, version, about }) => {
   return `the add-on manager rewrites it: use ${policy}a Kyverno rule on ${about === 'service' ? 'Services' : 'workloads'} instead (Kyverno has to be installed)`;
 };
 
+/** k3s-io/k3s#12433 */
+const OF_K3S =
+  'Update k3s to 1.30.14, 1.31.10, 1.32.6, 1.33.2 or newer, which prefers to spread CoreDNS over zones, and then restart it for its Pods to be placed anew.';
+
 /** docs.k3s.io/installation/packaged-components */
-const byK3s: By = ({ annotations, labels, name, about }) => {
+const byK3s: By = ({ annotations, labels, name }) => {
   // By its hash alone where the other marks were left out of what was read.
   const isHashed = labels['objectset.rio.cattle.io/hash'] !== undefined && name.endsWith('dns');
   const { 'objectset.rio.cattle.io/owner-gvk': by = isHashed ? 'k3s.cattle.io/' : '' } = annotations;
   if (!by.startsWith('k3s.cattle.io/')) return undefined;
   const addOn = annotations['objectset.rio.cattle.io/owner-name'] ?? 'coredns';
-  return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there${addOn === 'coredns' && about !== 'service' ? ' (releases since 1.30.14, 1.31.10, 1.32.6 and 1.33.2 prefer to spread it over zones: k3s-io/k3s#12433)' : ''}`;
+  return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there`;
 };
 
 /** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */
@@ -271,7 +277,8 @@ export const ownerNote = (...asked: Parameters<typeof questionOf>) => {
   const notes = OWNERS.map(([by, reverts]) => ({ by, text: by(question), reverts }));
   const { by, text, reverts = false } = notes.find((note) => note.text !== undefined) ?? {};
   const place = `${asked[0].namespace}/${question.name}`;
-  const [, way] = WAYS_OF_GARDENER.find(([of]) => by === byGardener && of.test(place)) ?? [];
+  const [, ofGardener] = WAYS_OF_GARDENER.find(([of]) => by === byGardener && of.test(place)) ?? [];
+  const way = by === byK3s && question.about === 'template' && question.name === 'coredns' ? OF_K3S : ofGardener;
   return text === undefined ? undefined : { line: `# ${text}`, reverts, ...defined({ way }) };
 };
 

@@ -34,11 +34,9 @@ const servedAt = (problem: Problem, zone: number, count: number, weight: Weight)
 export const zoneCostAt = (problem: Problem, zone: number, count: number): number =>
   servedAt(problem, zone, count, costOf).all;
 
-const LARGEST = (most: number, { limit }: { readonly limit: number }): number => Math.max(most, limit);
-
 /** Fewest endpoints that could carry a zone's demand, if the largest had to carry it alone. */
 export const fewestEndpoints = (problem: Problem, zone: number): number => {
-  const limit = problem.classes.reduce(LARGEST, 0);
+  const limit = problem.classes.reduce((most, own) => Math.max(most, own.limit), 0);
   const fewest = limit <= 0 ? Infinity : Math.ceil((problem.demand[zone] ?? 0) / limit - EPSILON);
   return Math.max(problem.minEndpoints, fewest);
 };

@@ -168,8 +168,7 @@ const relaxed = (problem: Problem, start: Solution): Solution => {
   let best = start;
   for (const factor of [1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 2, 3]) {
     const classes = problem.classes.map((kind) => ({ ...kind, limit: kind.limit * factor }));
-    const incumbent = { groups: [], overload: Infinity, cost: Infinity };
-    const found = waterfall({ ...problem, classes }, incumbent, 20);
+    const found = waterfall({ ...problem, classes }, { groups: [], overload: Infinity, cost: Infinity }, 20);
     if (found !== undefined) best = bestOf(best, solutionOf(problem, found.groups));
   }
   return best;

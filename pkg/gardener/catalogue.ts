@@ -169,10 +169,8 @@ export interface LayerSevenDecision {
 
 export const mtlsServiceName = (serviceName: string): string => `${serviceName}-mtls`;
 
-const GO_TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
-
 /** The words that Go's strconv.ParseBool takes for true: Gardener reads its annotations with it. */
-export const isGoTrue = (value: string | undefined): boolean => GO_TRUE.has(value ?? '');
+export const isGoTrue = (value: string | undefined): boolean => /^(?:1|t|T|TRUE|true|True)$/.test(value ?? '');
 
 /** Suffixes of the Services that Gardener puts beside a kube-apiserver's for its gateways (apiserverexposure, sni.go). */
 const BESIDE = ['-mtls', '-connection-upgrade'];

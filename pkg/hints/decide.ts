@@ -191,9 +191,8 @@ export const decideHints = (input: HintsInput): HintsDecision => {
   return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };
 };
 
-const QUOTED = /["\\\u0000-\u001f\ud800-\udfff]/;
-
-const quoted = (text: string): string => (QUOTED.test(text) ? JSON.stringify(text) : `"${text}"`);
+const quoted = (text: string): string =>
+  /["\\\u0000-\u001f\ud800-\udfff]/.test(text) ? JSON.stringify(text) : `"${text}"`;
 
 /**
  * JSON text of the operations. Values that are one and the same object are printed once and repeated: the hints of a

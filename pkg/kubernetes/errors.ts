@@ -90,8 +90,6 @@ export class ConnectionError extends Error {
 const isStatus = (body: unknown): body is Status =>
   typeof body === 'object' && body !== null && (body as Status).kind === 'Status';
 
-const SECRETS_PATH = /\/secrets(?:[/?]|$)/u;
-
 const retryAfterOf = (status: Status | undefined): number | undefined => {
   const seconds = status?.details?.retryAfterSeconds;
   return typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined;
@@ -113,7 +111,7 @@ export const apiErrorOf = (
   retryAfterMs?: number,
 ): ApiError => {
   const status = isStatus(body) ? body : undefined;
-  const quotable = !(SECRETS_PATH.test(request.path) && (httpStatus === 400 || httpStatus === 422));
+  const quotable = !(/\/secrets(?:[/?]|$)/u.test(request.path) && (httpStatus === 400 || httpStatus === 422));
   const delay = retryAfterMs ?? retryAfterOf(status);
   return new ApiError({
     ...request,

@@ -30,8 +30,7 @@ export const guardConnection = (socket: Socket, clock: Clock): void => {
     silent = socket.bytesRead === received ? silent + 1 : 0;
     received = socket.bytesRead;
     if (silent >= MAX_SILENT_CHECKS) {
-      const error = new Error('the connection does not answer pings');
-      socket.destroy(Object.assign(error, { code: SILENT_CONNECTION }));
+      socket.destroy(Object.assign(new Error('the connection does not answer pings'), { code: SILENT_CONNECTION }));
       return;
     }
     timer = clock.setTimeout(check, CHECK_INTERVAL_MS);

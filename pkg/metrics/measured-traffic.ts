@@ -79,8 +79,7 @@ export const createMeterReader = (options: {
   };
 
   const podsOf = async (signal: AbortSignal): Promise<MeterPod[]> => {
-    const selection = { namespace, labelSelector: METER_SELECTOR };
-    const pods = await listAll<MeterPod>(client, PODS, selection, signal);
+    const pods = await listAll<MeterPod>(client, PODS, { namespace, labelSelector: METER_SELECTOR }, signal);
     const many = `${pods.length} meters are too many to read one by one (at most ${most}): give the source the url of a Prometheus`;
     if (pods.length > most) throw new LoadError('BadQuery', many);
     if (pods.length > 0) return pods;

@@ -14,8 +14,6 @@ import { LoadError, type LoadFailure } from './types.ts';
 /** How often files are looked at, milliseconds: rotation leaves both versions valid for much longer. */
 const LOOK_EVERY_MS = 10_000;
 
-const TOKEN = /^[\x21-\x7e]+$/u;
-
 /** Opens the files that the configuration names; none is read before the first call. */
 export const openCredentials = (
   { tls = {}, bearerTokenFile, headers = {} }: PrometheusSourceConfiguration,
@@ -50,7 +48,7 @@ export const openCredentials = (
       const material = defined({ ca: ca(), cert: cert(), key: key(), servername: tls.serverName });
       const text = token()?.toString('utf8').trim();
       if (text === undefined) return { headers, tls: material };
-      if (!TOKEN.test(text)) throw new LoadError('Forbidden', 'bearerTokenFile holds no token');
+      if (!/^[\x21-\x7e]+$/u.test(text)) throw new LoadError('Forbidden', 'bearerTokenFile holds no token');
       return { headers: { ...headers, authorization: `Bearer ${text}` }, tls: material };
     },
     /** Looks at every file at the next call: the server refused what it was given. */

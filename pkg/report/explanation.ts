@@ -82,7 +82,7 @@ const aroundTexts = (report: Explanation): string[] => {
   ];
 };
 
-/** Causes that neither a tick nor a missing setting is to hide, some only the latter. */
+/** Causes that neither a tick nor a missing setting is to hide, some only the latter; the first cause stands first. */
 const LIMITS: readonly (readonly [Cause['reason'], string, of?: Explanation['verdict']])[] = [
   ['PodsNotSpread', 'its Pods are not spread over zones (PodsNotSpread)', 'NotWanted'],
   ['PodsWaiting', 'Pods of it wait for a Node (PodsWaiting)', 'NotWanted'],
@@ -120,7 +120,9 @@ const missedText = (report: Explanation, verdict: string): string => {
   const whose = isUnseen(report) ? `of ${scope.foreign ? 'clients inside' : 'others'}, of which none is seen, ` : '';
   const share = shareText(report, phrases(others) === '' || whose !== '' ? '' : ' through its cluster IP');
   const seen = scope.seenIn.length === 0 || whose !== '' ? '' : `; clients seen are in ${scope.seenIn.join(', ')} only`;
-  const own = phrases([`${verdict}${whose}${share}${seen}${failingText(effective)}`, ...limitTexts(report)]);
+  const said = [`${verdict}${whose}${share}${seen}${failingText(effective)}`, ...limitTexts(report)];
+  const first = LIMITS.find(([reason, text]) => reason === report.causes[0]?.reason && said.includes(text))?.[1];
+  const own = phrases([...new Set([first ?? '', ...said])]);
   return clean(phrases(scope.foreign ? [...others, own] : [own, ...others]));
 };
 
@@ -129,7 +131,7 @@ const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
   if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
   const has = (...codes: Cause['reason'][]): boolean => causes.some(({ reason }) => codes.includes(reason));
   if (has('PolicyIgnored')) return 'not every Node reads internalTrafficPolicy Local';
-  if (has('ApiServer', 'ExternalName', 'Headless')) return 'no setting of this Service makes zones count';
+  if (has('ApiServer', 'ExternalName', 'Headless', 'NoSelector')) return 'no setting of this Service makes zones count';
   return 'not wanted: the Service has no recognised topology setting';
 };
 
@@ -262,7 +264,7 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
   }
   const sure = effective.effective && report.certainty !== 'seen' ? certaintyMark(report.certainty, screen) : undefined;
   const isPart = throughLine(report)[1] === '!' && !isKeptAround(report);
-  const sign = isPart ? screen.strong('!') : (sure ?? mark(effective.effective));
+  const sign = isPart ? screen.strong('!') : (sure ?? mark(good));
   return line(`${sign} ${served} of ${clientZones.length} client zones ${what}${left}`);
 };
 

@@ -7,8 +7,7 @@ const SMALL = 0.1;
 export const percentText = (fraction: number | null): string => {
   if (fraction === null) return '-';
   const percent = fraction * 100;
-  const digits = fraction > 0 && fraction < SMALL ? 1 : 0;
-  return `${percent.toFixed(digits).replace(/\.0$/, '')} %`;
+  return `${percent.toFixed(fraction > 0 && fraction < SMALL ? 1 : 0).replace(/\.0$/, '')} %`;
 };
 
 /** Above the fair share: `+200 %`, `0 %`. */

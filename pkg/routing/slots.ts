@@ -157,8 +157,6 @@ export const isSameDistribution = (one: string | undefined, other: string | unde
 const isOwnersSynonym = ({ slot, current, want, claimed }: SlotState): boolean =>
   slot.section === 'trafficDistribution' && current !== claimed && isSameDistribution(current, want);
 
-const isSatisfied = (state: SlotState): boolean => isEqual(state) || isOwnersSynonym(state);
-
 const isEqual = ({ slot, current, want }: SlotState): boolean =>
   current === want ||
   (isAnnotation(slot) && current !== undefined && want !== undefined && isAuto(current) && isAuto(want));
@@ -180,7 +178,8 @@ const decision = ({ slot, current, removed }: SlotState, rest: Partial<SlotDecis
 const decideWanted = (state: SlotState, want: string): SlotDecision => {
   const { current, claimed } = state;
   // A value that was there before us, or that its owner has set since, is not claimed: reverting must not remove it.
-  if (isSatisfied(state)) return decision(state, { claim: claimed === current ? claimed : undefined });
+  if (isEqual(state) || isOwnersSynonym(state))
+    return decision(state, { claim: claimed === current ? claimed : undefined });
   if (current === undefined) return decision(state, { next: want, claim: want });
   if (isResettable(state)) {
     return decision(state, { next: want, claim: want, removed: claimed === current ? state.removed : current });

@@ -780,7 +780,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'StickyClients',
-    /^✗ not wanted: .*StickyClients/,
+    /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: /,
     /takes Pods from DNS, where Service shop\/web has a single address.*Deployment otel names it\. → Give its `dns` resolver/,
   ],
   [
@@ -894,6 +894,24 @@ const ROWS: readonly ReportedRow[] = [
     'LoadBalancerTraffic',
     /through the one Node that announces its address \(MetalLB in layer 2 mode\), among Nodes with one/,
     /only Pods of the Node that announces the address get its traffic/,
+  ],
+  [
+    'https://github.com/knative/serving/issues/13581 (the Service of activators)',
+    {
+      spec: UNASKED,
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        beside('apps/v1', 'Deployment', {
+          replicas: 3,
+          ...podsWith({ name: 'c', image: 'x/serving/cmd/activator' }, OF_WEB),
+        }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ all clients seen go through members \(.*; of others, of which none is seen, /,
+    /none is known\. Other clients, of which none is seen, would take the cluster IP/,
+    /kubectl patch service/,
   ],
   [
     'https://github.com/projectcalico/calico/issues/13341',
@@ -2018,6 +2036,23 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     members('x/serving/cmd/activator'),
     around('members'),
     /hardly anything uses this cluster IP/,
+  ],
+  [
+    'https://prometheus.io/docs/alerting/latest/alertmanager/#high-availability',
+    members('quay.io/prometheus/alertmanager:v0.28.1'),
+    around('members'),
+    /sends each alert to all, .*none is needed/,
+  ],
+  [
+    'https://github.com/kedacore/http-add-on/pull/1585',
+    {
+      extra: [
+        beside('http.keda.sh/v1beta1', 'InterceptorRoute', { target: { service: 'web' } }),
+        running('interceptor', { image: 'ghcr.io/kedacore/http-add-on-interceptor:0.16.0' }),
+      ],
+    },
+    /^! all clients seen go through keda-interceptor .*would stay in their zone$/,
+    /KEDA_HTTP_DIRECT_POD_ROUTING=false/,
   ],
   [
     'https://github.com/skupperproject/skupper/issues/581',

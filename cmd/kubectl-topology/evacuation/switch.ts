@@ -81,8 +81,7 @@ const dryRun = async (client: Client, { out, signal }: Io): Promise<ExitCode> =>
 const isHinted = ({ endpoints }: EndpointSlice): boolean =>
   (endpoints ?? []).some(({ hints }) => (hints?.forZones ?? hints?.forNodes ?? []).length > 0);
 
-const MANY = 5;
-const listOf = (names: Iterable<string>): string => firstFew([...names].sort(), MANY);
+const listOf = (names: Iterable<string>): string => firstFew([...names].sort(), 5);
 
 const run = async (client: Client, io: Io): Promise<ExitCode> => {
   const { err, out, signal } = io;

@@ -9,10 +9,9 @@ import { InputError } from '../io.ts';
 /** Takes one object that is no list, and where it begins; throws FieldError where it does not fit. */
 export type TakeObject = (object: unknown, placeOf: () => Place) => void;
 
-const LIST = /^(.*)List$/;
-
 /** Kind that items of such a list have when they name none; undefined where `kind` is no list's. */
-const itemKindOf = (kind: unknown): string | undefined => (typeof kind === 'string' ? LIST.exec(kind)?.[1] : undefined);
+const itemKindOf = (kind: unknown): string | undefined =>
+  typeof kind === 'string' ? /^(.*)List$/.exec(kind)?.[1] : undefined;
 
 const completeItem = (item: unknown, list: Fields): unknown => {
   const kind = itemKindOf(list['kind']) ?? '';

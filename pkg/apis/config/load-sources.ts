@@ -142,8 +142,6 @@ export const METRIC_SOURCES_SCHEMA = Type.Unsafe<MetricSourceConfiguration[]>({
     'The fields of an item are in metric-sources.md.',
 });
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u;
-
 type Problem = Omit<CrossFieldProblem, 'path'> & { readonly path: readonly string[] };
 
 /** What authenticates or frames a request is not for a list of headers. */
@@ -176,7 +174,7 @@ const problemsOf = (configured: MetricSourceConfiguration): Problem[] => {
   check(server !== undefined, `is ${JSON.stringify(address)}, which is not a URL.`, 'url');
   if (server?.protocol === 'http:') {
     // A token is for the server alone: on the way there, only TLS or the own host's loopback keep it so.
-    const safe = bearerTokenFile === undefined || LOOPBACK.test(server.hostname);
+    const safe = bearerTokenFile === undefined || /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/u.test(server.hostname);
     check(safe, 'would be sent unencrypted: the url is not https.', 'bearerTokenFile');
     check(secured === undefined, 'has no effect: the url is not https.', 'tls');
   }

@@ -19,13 +19,11 @@ import type { Client } from '../../kubernetes/types.ts';
 /** Between two attempts where the API server does not answer, as it may while a zone is half dead. */
 export const RETRY_MS = 1_000;
 
-const SERVER_ERROR = 500;
-
 /** The server's own watches end after minutes; a broken one is begun again, as is what a server answers that has lost its etcd or is overloaded. */
 export const isPassing = (error: unknown): boolean =>
   error instanceof ConnectionError ||
   isGone(error) ||
-  (error instanceof ApiError && (error.status >= SERVER_ERROR || isTooManyRequests(error)));
+  (error instanceof ApiError && (error.status >= 500 || isTooManyRequests(error)));
 
 /** Whether the slice shows that endpoints of the zone leave; without a zone, of any. */
 export const isMarkedFor = (slice: EndpointSlice, zone?: string): boolean => {

@@ -192,8 +192,7 @@ export const createEvacuation = (
     // The status says to admission, and to the next leader, that it is accepted before the first slice is written.
     if (!begun) await sweep(signal);
     const untilEnd = (expiryOf(one) ?? clock.now()) - clock.now();
-    const next = status.phase === 'Evacuated' ? RESYNC_MS : PROGRESS_MS;
-    return again(Math.max(1, Math.min(next, untilEnd)));
+    return again(Math.max(1, Math.min(status.phase === 'Evacuated' ? RESYNC_MS : PROGRESS_MS, untilEnd)));
   };
 
   const finish = async (one: ZoneEvacuation, signal: AbortSignal): Promise<Result> => {

@@ -7,7 +7,7 @@ import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
-import { type Found, aliasesOf, byAddresses, isTwin } from './members.ts';
+import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin } from './members.ts';
 import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, ifKept } from './settings.ts';
 import { PROVIDERS, targetsOf } from './settings.ts';
 import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, placedText, splitText } from './gateways.ts';
@@ -150,6 +150,7 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
 
 /** What is to be set sends these to the cluster IP, as an annotation does others. */
 const LED = /^(?:apisix|nginx-gateway|emissary|(?:f5-nginx-ingress|traefik)\/route)$/;
+const KEDA = 'keda-interceptor';
 /** Objects of these name Services that have other clients. */
 const NO_ROUTE = /^(?:kube-apiserver|cilium-redirect|istio-entry)/;
 
@@ -187,12 +188,15 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     (hasWaypoint && client === 'istio-ambient') ||
     found.some((by) => by.client.startsWith('aws-') && (by.entry?.kind ?? 'Service') === entry?.settings['madeFor']);
   const ways = found.filter((each) => !isSaid(each));
-  const isInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && callers.every((own) => selects(service, own));
+  const others = callers.filter((own) => !selects(service, own) && !isInterceptor(own));
+  const isInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && others.length === 0;
   /** No other client is seen than routes of one kind. */
   const isOfRoutes =
     isInside &&
-    routes.length === ways.length &&
-    ways.every(({ entry, client }) => entry && client === ways[0]?.client && !NO_ROUTE.test(client));
+    routes.length === ways.filter(({ entry }) => entry).length &&
+    ways.every(
+      (own) => (own.entry || own.client === KEDA) && own.client === ways[0]?.client && !NO_ROUTE.test(own.client),
+    );
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};

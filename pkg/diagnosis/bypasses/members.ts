@@ -46,6 +46,7 @@ export const isTwin = (...services: readonly Service[]): boolean => {
 const REGISTRY = /eureka|nacos|sync-catalog|katalog-sync|consul-register/;
 
 const INTERCEPTOR = /http-add-on-interceptor[:@]/;
+export const isInterceptor = ({ images }: Runner): boolean => images.some((image) => INTERCEPTOR.test(image));
 /** Where one is asked for, and none is seen: of a release that is not known. */
 const NO_WORKLOAD = { kind: '', namespace: '', name: '', podLabels: {}, serviceAccount: '' };
 const UNSEEN: Runner = { ...NO_WORKLOAD, images: ['http-add-on-interceptor@'] };
@@ -101,7 +102,7 @@ const NATIVE = ['traefik.ingress.kubernetes.io/service.nativelb', 'traefik.io/se
 /** What many Services of one snapshot share; `near`: what runs, by namespace. */
 export const memberIndex = (services: readonly Service[], near: Runners, entries: readonly EntryObject[]) => {
   const runners = [...near.values()].flat();
-  const interceptors = runners.filter(({ images }) => images.some((image) => INTERCEPTOR.test(image)));
+  const interceptors = runners.filter(isInterceptor);
   const traefiks = runners.filter(({ images }) => TRAEFIK.image.test(images.join()));
   const marked = services.filter(({ metadata }) => NATIVE.some((key) => metadata?.annotations?.[key] === 'true'));
   const natives = new Set(marked.map(keyOfService));
@@ -219,12 +220,15 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
       setting && ((decides ? ANY_ANSWERS.includes(decides) : !setting.startsWith('none')) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
+  const users = callers.get(keyOfService(service)) ?? [];
+  const all = always === 'surely' && !behind && users.every(({ runner }) => own.includes(runner));
   // kubernetes/kops#1998
   const isOne = OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1;
   if (isOne || (leader && LEADS.test(podsOf(service)))) return [];
   if (twin === undefined || (behind && callerOf(twin) === undefined)) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));
-    return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, possible: !isSure, behind, own: ways }));
+    const more = { possible: !isSure, behind, own: ways, all };
+    return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, ...more }));
   }
   const { by, host, runner } = callerOf(twin) ?? { by: 'spec.selector', host: 'the same Pods, without cluster IP' };
   const then = ways.decides ? `; ${ways.decides}` : ' and connects to those, whatever hints say';
@@ -236,7 +240,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   };
   const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };
   const possible = called === undefined && !isSure;
-  return [{ client: 'headless-service', evidence, possible, own: called ?? ways }];
+  return [{ client: 'headless-service', evidence, possible, own: called ?? ways, all }];
 };
 
 /** Services that it names, also by a cluster IP, whose Pods it selects too, or that select it. */

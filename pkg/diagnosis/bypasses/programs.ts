@@ -44,6 +44,7 @@ const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a clust
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 const BY_REVISION =
   'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
+const BY_ALERT = 'Prometheus finds its Pods by themselves, and sends each alert to all, in whatever zones they are';
 export const RING = /ingester|store-gateway/;
 
 /** Any Pod answers, whatever it asks others for. */
@@ -124,6 +125,8 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
   [/serving\/cmd\/activator/, NONE, 'surely', BY_REVISION],
+  // prometheus.io/docs/alerting/latest/alertmanager "High Availability"
+  [/prometheus\/alertmanager:/, 'none is needed: all of them are to get each alert', 'several', BY_ALERT],
   [/-dapr$/, 'none for calls by Dapr; one by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   // bitnami/charts#5201

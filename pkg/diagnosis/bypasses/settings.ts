@@ -275,10 +275,11 @@ export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
   spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
   Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
 
-/** Who makes it, where zones count for it: kubernetes/ingress-gce pkg/utils/common/finalizer.go */
+/** Who makes it, where zones count for it, or would: kubernetes/ingress-gce pkg/utils/common/finalizer.go */
 export const affinityOf = (service: Service): string[] => {
   const maker = service.metadata?.finalizers?.find((own) => own.startsWith('gke.networking.io/l4-ilb-'));
-  return isInternalOnly(service) && service.spec?.trafficDistribution === 'PreferClose' ? [maker ?? 'affinity'] : [];
+  const isSet = service.spec?.trafficDistribution === 'PreferClose';
+  return isInternalOnly(service) ? [isSet ? (maker ?? 'affinity') : 'unset'] : [];
 };
 
 export const USE = 'istio.io/use-waypoint';

@@ -9,7 +9,7 @@ import { BOTH_ANNOTATIONS, readsPreferCloseOnly } from '../../upstream/proxy/hin
 import { askingAnnotation, distributionOf } from '../../upstream/wish.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { isInternalOnly } from '../bypasses/settings.ts';
+import { affinityOf, isInternalOnly } from '../bypasses/settings.ts';
 import type { Facts } from './facts.ts';
 import { isOfGardener } from './given.ts';
 import type { Cause } from './reasons.ts';
@@ -47,6 +47,7 @@ export const settingsFor = (facts: Facts) => {
   const insists = needing.some(({ proxy, version: { minor } }) => proxy.kind !== 'kube-proxy' || minor < 27);
   const field = values.find((value) => distributionOf(value, version, options.gates) !== undefined);
   const [key, auto] = askingAnnotation(version);
+  const isZonal = atLeast(version, 33) && affinityOf(service).includes('unset');
   return {
     key,
     auto,
@@ -60,7 +61,9 @@ export const settingsFor = (facts: Facts) => {
      */
     beside: insists || field === undefined ? undefined : domainPrefixedMode('same-zone'),
     /** The value of `spec.trafficDistribution` that everything here reads; undefined: none does. */
-    distribution: needing.length > 0 ? undefined : field,
+    distribution: needing.length > 0 && !isZonal ? undefined : field,
+    /** Its load balancer would keep to zones by the field, whatever data planes read. */
+    isZonal,
   };
 };
 
@@ -77,8 +80,8 @@ export const annotate: Fix = (facts) => {
 
 /** The field, the annotation that older proxies want beside it, and none that is in its way; undefined where the field does not help. */
 export const useField: Fix = (facts) => {
-  const { field, annotated, beside, key } = settingsFor(facts);
-  if (field === undefined || (annotated && beside === undefined)) return undefined;
+  const { field, annotated, beside, key, isZonal } = settingsFor(facts);
+  if (field === undefined || (annotated && beside === undefined && !isZonal)) return undefined;
   const present = presentAnnotation(facts.service.metadata?.annotations);
   const unset = present === undefined ? [] : [setKeys('annotations', { [present]: null })];
   const set = facts.service.spec?.trafficDistribution === field ? [] : [patchSpec({ trafficDistribution: field })];

@@ -160,6 +160,11 @@ const FAMILIES: readonly Kind[] = [
     evenly: 'weigh Nodes by their Pods (annotation `networking.gke.io/weighted-load-balancing: pods-per-node`)',
     remedy: `On GKE zones count for an internal load balancer with subsetting only, from 1.33.3-gke.1392000 on: \`spec.trafficDistribution: PreferClose\`, with Pods in each zone of its clients (kubernetes/ingress-gce#2815). ${STAYS}`,
     modes: {
+      unset: {
+        enters: 'through any Node that the load balancer of Google picks',
+        remedy:
+          'Set `spec.trafficDistribution: PreferClose`: from GKE 1.33.3-gke.1392000 on the load balancer keeps to the zone of its clients by it, where the cluster has GKE subsetting, with Pods in each zone of them (kubernetes/ingress-gce#2815).',
+      },
       affinity: {
         enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",
         remedy:

@@ -81,8 +81,7 @@ export const entryOf = (facts: Facts) => {
       local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     if (isClosed) local = '; no Node may take it, so it fails';
-    const asks = !kind.announced && !blind;
-    const failure = kind.unannounced ?? (isLocal ? faultOf(facts, takers, asks, kind) : undefined);
+    const failure = kind.unannounced ?? (isLocal ? faultOf(facts, takers, !kind.announced && !blind, kind) : undefined);
     if (failure) local = `; ${failure.why}`;
     const by = isLocal || isClosed ? `externalTrafficPolicy ${policy}` : 'before MetalLB 0.11, whatever the policy';
     const enters = isLocal || isClosed || isStranded ? `${kind.enters}${local} (${by})` : kind.enters;
@@ -250,8 +249,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     if (isOld && service.spec?.internalTrafficPolicy === 'Local')
       return say(`${outside} enters ${entry.enters}, and ${BOTH}.`, BOTH_REMEDY);
     const goes = `goes to Pods of any ${isZoneless ? 'Node' : 'zone'} (one for each connection, as long as that is kept)`;
-    const to = wanted ? 'is routed by the zone of that Node' : goes;
-    const on = `${to}.${unreadOf(facts, entry)}`;
+    const on = `${wanted ? 'is routed by the zone of that Node' : goes}.${unreadOf(facts, entry)}`;
     const later = wanted || isZoneless || entry.announced === 'one' ? '' : ASKS;
     const narrow = wanted && entry.announced === 'one' ? NARROW : '';
     const away = clientZones.filter((own) => !entry.takers.some((node) => zoneOfNode(node) === own));

@@ -233,8 +233,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     !atLeast(version, 24) &&
     ((strategy === undefined && slices.some(({ endpoints = [] }) => endpoints?.some(isHinted))) ||
       index.answers.some(({ routing }) => routing.gates?.TopologyAwareHints === true));
-  const gated = { ...stated, gates: { TopologyAwareHints: true, ...stated.gates } };
-  const options = isGateSeen ? gated : stated;
+  const options = isGateSeen ? { ...stated, gates: { TopologyAwareHints: true, ...stated.gates } } : stated;
   const gates = defined({ gates: options.gates });
   const families = familyFacts(service, slices, index);
   const endpoints = families.flatMap((family) => family.endpoints);

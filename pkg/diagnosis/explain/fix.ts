@@ -11,7 +11,7 @@ import { itemsOf } from '../snapshot.ts';
 import { type Fix, NEAREST, annotate, ask, askingNote, isTooOld, nearRemedy, settingsFor, useField } from './ask.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
-import { type OwnerNote, ownerNote } from '../owner.ts';
+import { type OwnerNote, TEMPLATE, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
 import { evacuatedZones } from './spread.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
@@ -44,6 +44,7 @@ const NAME_IT = '# kubectl topology explain {namespace}/{name} -f cluster.json -
 const MEASURE_IT = '# with traffic-meters on its Nodes: kubectl topology explain {namespace}/{name} --measured';
 const SIMULATE = 'kubectl topology simulate {namespace}/{name}';
 const UNSTICK = `# if no session has to stay: ${commandOf(patchSpec({ sessionAffinity: 'None', sessionAffinityConfig: null }))}`;
+const TO_CLOSE = commandOf(patchSpec({ trafficDistribution: 'PreferClose' }));
 const MOST_NODES = 10;
 
 /** A zone by another label: the older one, or that of a storage driver. */
@@ -224,6 +225,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
     const steps = note?.reverts ? [note.line] : [UNSTICK, note?.line ?? []].flat();
     return facts.service.spec?.sessionAffinity === 'ClientIP' ? steps : [];
   },
+  LoadBalancerTraffic: (facts) => (settingsFor(facts).isZonal ? [TO_CLOSE, askingNote(facts)?.line ?? []].flat() : []),
   NoGrowth: growth,
   PublishedNotReady: [patchSpec({ publishNotReadyAddresses: false })],
   Evacuated: (facts) => evacuatedZones(facts).map((zone) => `kubectl topology return ${zone}`),
@@ -255,8 +257,6 @@ const provenSteps = (reason: CauseReason, facts: Facts, tryOut: (changes: readon
   }
   return later;
 };
-
-const TEMPLATE = { pointer: '/spec/template/spec/topologySpreadConstraints' };
 
 /** What its members are no object shows. */
 const MEMBERS_NOTE: OwnerNote = {

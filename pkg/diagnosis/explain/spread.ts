@@ -6,7 +6,7 @@ import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { markedSlices } from '../../evacuation/decide.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { STORES } from '../bypasses/programs.ts';
-import { isPlacedByGardener } from '../owner.ts';
+import { TEMPLATE, isPlacedByGardener, ownerNote } from '../owner.ts';
 import { operatorField } from '../owner-fields.ts';
 import { barrier } from '../models/lookup.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
@@ -210,7 +210,8 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   // What waits would not come to lie elsewhere by a restart.
   const kept =
     found.length === 0 && inOneZone(facts) && heldText(facts) ? `${VOLUMES_REMEDY}${SOFT_FOR_NEW}` : undefined;
-  return causes[0] && !isHeld ? causes[0].remedy : (found[0]?.remedy ?? kept);
+  const [way] = facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.way) || []);
+  return causes[0] && !isHeld ? causes[0].remedy : (found[0]?.remedy ?? kept ?? way);
 };
 
 const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {

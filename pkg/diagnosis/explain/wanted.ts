@@ -52,7 +52,8 @@ export const wantedReport = (facts: Facts) => {
   // An Etcd's client Service that asks for nothing itself: only admission writes these hints, where the namespace is labelled.
   if (isEtcdClient(service) && isHinted(facts))
     return asked('webhook', `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`);
-  return asked('none', isOff(wish.value) ? '' : `${key}=${wish.value}`);
+  const { by, own } = edgeOf(facts) ?? {};
+  return asked('none', own ? `annotation ${by}` : isOff(wish.value) ? '' : `${key}=${wish.value}`);
 };
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
@@ -198,15 +199,22 @@ const EDGE_THROUGH =
 const EDGE_CILIUM =
   'Have agents on edge Nodes read through yurthub: a DaemonSet of Cilium for them with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`, and `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
 
-/** Asked of an agent on each Node that filters what kube-proxy reads; undefined: it is not. */
-export const edgeRequest = ({ service, name, snapshot, nodes, index }: Facts): Cause | undefined => {
-  const [key, value] = Object.entries(service.metadata?.annotations ?? {}).find(([own]) => EDGE_KEYS.test(own)) ?? [];
-  if (key === undefined) return undefined;
+/** Its annotation, and what has the data plane read the API server itself. */
+const edgeOf = ({ service, snapshot, nodes, index }: Facts) => {
+  const isCilium = nodes.some((node) => index.routers.of(node).router === 'cilium');
   const own = itemsOf(snapshot.routers).find(({ settings }) => settings['clientConnection.kubeconfig']);
-  const asks = `Annotation ${key}=${value} of Service ${name} asks an agent of the edge platform on each Node (yurthub of OpenYurt), which leaves other endpoints out of what the data plane reads through it`;
+  const asking = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => EDGE_KEYS.test(key));
+  return asking && { by: asking.join('='), own: isCilium ? ('cilium' as const) : own };
+};
+
+/** Asked of an agent on each Node that filters what kube-proxy reads; undefined: it is not. */
+export const edgeRequest = (facts: Facts): Cause | undefined => {
+  const { name, snapshot } = facts;
+  const { by, own } = edgeOf(facts) ?? {};
+  if (by === undefined) return undefined;
+  const asks = `Annotation ${by} of Service ${name} asks an agent of the edge platform on each Node (yurthub of OpenYurt), which leaves other endpoints out of what the data plane reads through it`;
   const past = `${asks}; Cilium routes here, and its agents read the API server itself.`;
-  if (nodes.some((node) => index.routers.of(node).router === 'cilium'))
-    return cause('wanted', 'NotRequested', past, EDGE_CILIUM);
+  if (own === 'cilium') return cause('wanted', 'NotRequested', past, EDGE_CILIUM);
   const title = 'ConfigMap kube-system/kube-proxy';
   const unseen = itemsOf(snapshot.routers).some((each) => objectTitle(each) === title)
     ? [`kube-proxy has no kubeconfig of its own (${title}), and reads through it on Nodes that run one`, EDGE_RUNS]

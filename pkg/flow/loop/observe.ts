@@ -203,8 +203,7 @@ const countingOf = (before: Counting | undefined, observation: Observation): Cou
   const { unit, to, window } = measured.counts;
   // Another unit begins anew.
   const own = before?.unit === unit ? before : { unit, past: [], known: null, learnedAt: {} };
-  const newest = { at: measured.sampledAt, window, from: measured.demand, to };
-  const past = remembered(own.past, newest, KEPT_SECONDS);
+  const past = remembered(own.past, { at: measured.sampledAt, window, from: measured.demand, to }, KEPT_SECONDS);
   const cpu = zoneCpu(observation, own.learnedAt);
   const learnedAt = Object.fromEntries([
     ...Object.entries(own.learnedAt),

@@ -34,8 +34,7 @@ const AUDIT_SCRIPT = `
     const other = numeric ? 'ascending' : 'descending';
     const direction = header.getAttribute('aria-sort') === first ? other : first;
     for (const each of headers) each.setAttribute('aria-sort', each === header ? direction : 'none');
-    const sign = direction === 'ascending' ? 1 : -1;
-    rows.sort(compare(headers.indexOf(header), numeric, sign));
+    rows.sort(compare(headers.indexOf(header), numeric, direction === 'ascending' ? 1 : -1));
     body.append(...rows);
   };
   for (const header of headers) header.querySelector('button').addEventListener('click', () => sortBy(header));
