@@ -957,15 +957,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /the one Node that announces its address \(kube-vip in ARP mode\)/,
-    /other Nodes of its DaemonSet may announce with svc_election in its environment/,
-  ],
-  [
-    'https://github.com/kube-vip/kube-vip/issues/980',
-    { spec: BALANCED, extra: [kubeVip(['vip_arp'])] },
-    'Effective',
-    'LoadBalancerTraffic',
-    /the one Node that announces its address/,
-    /With `externalTrafficPolicy: Local` Pods of that Node alone get it, .*`Local` needs it/,
+    /With `externalTrafficPolicy: Local` Pods of that Node alone .*with svc_election .*`Local` needs it, .*: #980/,
   ],
   [
     'https://github.com/kubernetes-sigs/karpenter/issues/1203',
@@ -1858,9 +1850,8 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /scraper/,
   ],
   ['https://github.com/mariadb-corporation/maxscale-docker/issues/57', members('mariadb/maxscale:24'), GOES_ON, /base/],
-  ['https://github.com/hazelcast/hazelcast/issues/16678', members('hazelcast/hazelcast:5.5'), MEMBERS, /are not smart/],
   [
-    'https://github.com/hazelcast/hazelcast/issues/16678#port',
+    'https://github.com/hazelcast/hazelcast/issues/16678',
     { ...members('hazelcast/hazelcast:5.1.2'), spec: { ...CLOSE, ports: [{ name: 'http', port: 5701 }] } },
     around('members'),
     /are not smart/,
@@ -1963,13 +1954,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ['https://github.com/gardener/etcd-druid/issues/1225', members('x/etcd-wrapper:v0.5'), GOES_ON, /serializable reads/],
   [
     'https://github.com/apache/rocketmq-operator/pull/105',
-    { ...members('apache/rocketmq:5'), spec: { ...CLOSE, ports: [{ name: 'http', port: 9876 }] } },
-    around('members'),
-    /from its name servers/,
-  ],
-  // The tag is no name of an operator.
-  [
-    'https://github.com/apache/rocketmq-operator/pull/105#broker',
     {
       ...members('apacherocketmq/rocketmq-broker:4.5.0-alpine-operator-0.3.0'),
       spec: { ...CLOSE, ports: [{ name: 'http', port: 10_911 }] },

@@ -165,7 +165,7 @@ describe('the owner of an object', () => {
       );
     });
 
-  // gardener/gardener#7729, #2528
+  // gardener/gardener#6718, #7729, #2528
   const ways: readonly (readonly [namespace: string, name: string, manager: string, way: RegExp | undefined])[] = [
     [
       'garden',
@@ -182,7 +182,6 @@ describe('the owner of an object', () => {
       'gardenlet',
       /^Set `spec\.settings\..* in the Seed, for Shoots with \S+ tolerance type zone\.$/,
     ],
-    // gardener/gardener#6718
     ['shoot--a--b', 'vpa-webhook', 'unknown', /^Set `spec\.settings\..* in the Seed, for Shoots/],
     ['istio-ingress', 'istio-ingressgateway', 'gardenlet', /^Set `externalTrafficPolicy: Local` under .* of the Seed/],
     ['kube-system', 'kube-dns', 'gardenlet', /`spec\.systemComponents\.nodeLocalDNS\.enabled: true` in the Shoot/],
