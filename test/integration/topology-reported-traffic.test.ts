@@ -809,6 +809,29 @@ const ROWS: readonly ReportedRow[] = [
     /only agent may take .*tolerations of its DaemonSet\)\. Or update MetalLB/,
   ],
   [
+    'https://github.com/syself/hetzner-cloud-controller-manager/issues/64',
+    {
+      pending: true,
+      annotations: { 'load-balancer.hetzner.cloud/location': 'ash' },
+      spec: { type: 'LoadBalancer' },
+      extra: [
+        nodeWith('node-a', 'a', { 'topology.kubernetes.io/region': 'ash' }),
+        nodeWith('node-b', 'b', { 'topology.kubernetes.io/region': 'fsn1' }),
+        {
+          ...beside('v1', 'Event', {}),
+          involvedObject: { kind: 'Service', namespace: 'shop', name: 'web' },
+          reason: 'SyncLoadBalancerFailed',
+          message: 'cross network zone is not supported',
+        },
+      ],
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /traffic from outside enters through no Node; no load balancer was made for it, as Nodes are of several network/,
+    /Last event: "cross network zone is not supported"\. → Give it the annotation `load-balancer\.hetzner\.cloud\/node-selector`/,
+    /picks/,
+  ],
+  [
     'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/247',
     {
       annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' },

@@ -33,7 +33,9 @@ export interface Kind {
   readonly namespace?: string;
   /** Kind of the pools that only give a Service its address, and what announces that. */
   readonly pool?: readonly [kind: string, announcing: string];
-  readonly unannounced?: { readonly why: string; readonly remedy: string };
+  readonly unannounced?: { readonly why: string; readonly remedy: string; readonly said: string };
+  /** Regions of Nodes of which it takes those of one alone. */
+  readonly networks?: readonly RegExp[];
   /** The annotation that names the zone in which it stands. */
   readonly stands?: string;
   /** By what shows the mode: a kind of objects, a variable that is true in the environment of its DaemonSet, or where it sends to. */

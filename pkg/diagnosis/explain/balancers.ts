@@ -2,7 +2,7 @@
 import type { Node } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
-import { isCrossZone } from '../bypasses/kinds.ts';
+import { NODES_OF_BALANCER, isCrossZone } from '../bypasses/kinds.ts';
 import { affinityOf } from '../bypasses/settings.ts';
 import { listIn, textIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
@@ -11,12 +11,16 @@ import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Kind, STAYS, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
 import type { Facts } from './facts.ts';
+import { lastEvent } from './given.ts';
 
 const selects = (annotation: string): string =>
   ` Or a Service for each zone, with the annotation \`${annotation}\` (\`topology.kubernetes.io/zone=<zone>\`), which selects the Nodes that take it.`;
 const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
 // awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
 const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`;
+/** kubernetes/kubernetes#95247 */
+const LOOK =
+  'in-tree controllers before 1.20 read the annotation only when a Service changes (kubernetes/kubernetes#82595)';
 const LATER = ' A zone that was added later gets nothing until the Service changes (an annotation will do).';
 const TO_PODS = 'send to Pods (target type IP)';
 /** Annotations, class or name of what a Network Load Balancer of AWS stands for (kubernetes/cloud-provider-aws aws.go). */
@@ -144,10 +148,9 @@ const FAMILIES: readonly Kind[] = [
       'cross-zone': {
         sets: '/metadata/annotations',
         enters: 'through targets in any zone, if the cross-zone load balancing that an annotation asks for is on',
-        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation. Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: older in-tree controllers read the annotation only when a Service changes (kubernetes/kubernetes#82595); take it off, and set it again. It sends to Nodes of the zones in which it has a subnet alone (public where it faces the internet): give it one in each zone of the Nodes.`,
+        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation. Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: ${LOOK}; take it off, and set it again. It sends to Nodes of the zones in which it has a subnet alone (public where it faces the internet): give it one in each zone of the Nodes.`,
         // pingcap/tidb-operator#2368
-        reach:
-          'Run a Pod in every zone of the load balancer. Where `aws elbv2 describe-load-balancer-attributes` has its cross-zone load balancing off all the same (kubernetes/kubernetes#82595), switch it on there: until then clients of its address in that zone fail.',
+        reach: `Run a Pod in every zone of the load balancer. Where \`aws elbv2 describe-load-balancer-attributes\` has its cross-zone load balancing off all the same (${LOOK}), take the annotation off and set it again, or switch it on there: until then clients of its address in that zone fail.`,
         evenly: TO_PODS,
       },
     },
@@ -186,7 +189,8 @@ const FAMILIES: readonly Kind[] = [
   anyNode(
     /^load-balancer\.hetzner\.cloud\/|^(?:instance|csi)\.hetzner\.cloud\/|^hcloud:/,
     'the load balancer of Hetzner',
-    `${selects('load-balancer.hetzner.cloud/node-selector')} Beside Nodes of another network zone it is not made until that annotation selects those of its own.`,
+    selects('load-balancer.hetzner.cloud/node-selector'),
+    { networks: [/^(?:fsn|nbg|hel)/, /^ash/, /^hil/, /^sin/] },
   ),
   // oci-cloud-controller-manager#145
   anyNode(
@@ -274,7 +278,27 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
 const quiet = ({ pool: [pool, announcing] = ['', ''] }: Kind): Kind => {
   const why = `nothing among these objects announces its address, which ${pool}s only give`;
   const remedy = `Create ${announcing}. Nothing to do where routers have a route of their own to it.`;
-  return { enters: 'through no Node that is seen', remedy: '', unannounced: { why, remedy } };
+  return { enters: 'through no Node that is seen', remedy: '', unannounced: { why, remedy, said: '' } };
+};
+
+/** Of what makes it: the service controller of Kubernetes, the AWS Load Balancer Controller, MetalLB. */
+const NOT_MADE = /LoadBalancerFailed$|^Failed(?:Build|Deploy)Model$|^AllocationFailed$/;
+const APART =
+  'Give it the annotation `load-balancer.hetzner.cloud/node-selector` (`topology.kubernetes.io/region=<location>`), which selects Nodes of its own network zone alone: beside those of another it is not made.';
+
+/** It has no address, as what makes it says, or as it takes Nodes of one network alone and these are of several. */
+const unmade = (facts: Facts, { networks = [] }: Kind): Kind | undefined => {
+  const { spec, metadata } = facts.service;
+  const said = lastEvent(facts, NOT_MADE);
+  const regions = facts.nodes.flatMap((node) => node.metadata?.labels?.['topology.kubernetes.io/region'] ?? []);
+  const there = networks.filter((network) => regions.some((region) => network.test(region)));
+  const isApart =
+    there.length > 1 && !Object.keys(metadata?.annotations ?? {}).some((key) => NODES_OF_BALANCER.test(key));
+  const has = spec?.type !== 'LoadBalancer' || listIn(facts.service, 'status.loadBalancer.ingress').length > 0;
+  if (has || (said === '' && !isApart)) return undefined;
+  const why = `no load balancer was made for it${isApart ? ', as Nodes are of several network zones' : ''}`;
+  const remedy = isApart ? APART : 'Do what the event says.';
+  return { enters: 'through no Node', remedy: '', unannounced: { why, remedy, said } };
 };
 
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
@@ -308,6 +332,8 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   if (named === undefined && byClass !== '')
     return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
+  const missing = unmade(facts, family);
+  if (missing) return missing;
   if (announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && addressesOf(service).length > 0)
     return quiet(family);
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));

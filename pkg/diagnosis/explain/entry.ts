@@ -169,7 +169,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const fails = (evidence: string, remedy: string): Cause[] => [
     cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy),
   ];
-  if (failure) return fails(`; ${failure.why}.`, failure.remedy);
+  if (failure) return fails(`; ${failure.why}.${'said' in failure ? failure.said : ''}`, failure.remedy);
   if (endpoints[0]?.address === PLACEHOLDER) return [];
   const hosts = [...new Set(endpoints.map(({ nodeName }) => nodeName))];
   if (isMarked) {

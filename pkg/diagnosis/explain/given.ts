@@ -180,11 +180,11 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   return given(reason, evidence, isOfGardener(facts) ? SEED_REMEDY : undefined);
 };
 
-/** What the control plane itself said last about hints of the Service; empty where it said nothing. */
-export const lastEvent = ({ snapshot, ref }: Facts): string => {
+/** What the control plane itself said last of the Service, by default about its hints; empty where it said nothing. */
+export const lastEvent = ({ snapshot, ref }: Facts, about = /^TopologyAwareHints/): string => {
   const own = itemsOf(snapshot.events)
     .filter(({ namespace, service }) => namespace === ref.namespace && service === ref.name)
-    .filter(({ reason }) => reason.startsWith('TopologyAwareHints'));
+    .filter(({ reason }) => about.test(reason));
   const last = own.sort((a, b) => byText(a.lastSeen, b.lastSeen)).at(-1);
   if (last === undefined) return '';
   return ` Last event${last.lastSeen === '' ? '' : ` at ${last.lastSeen}`}: "${last.message}".`;
