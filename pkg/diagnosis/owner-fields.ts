@@ -1,7 +1,7 @@
 // Where charts and operators take a change from: values, and fields of custom resources.
 export type About = 'service' | 'replicas' | 'template';
 
-type FieldsFor = Readonly<Partial<Record<About, string>>>;
+type FieldsFor = Readonly<Partial<Record<About | 'policy', string>>>;
 
 /** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
 export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
@@ -10,7 +10,14 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
   kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
   // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580
-  'ingress-nginx': { service: 'controller.service.trafficDistribution (chart from 4.13)' },
+  'ingress-nginx': {
+    service: 'controller.service.trafficDistribution (chart from 4.13)',
+    template: 'controller.topologySpreadConstraints',
+  },
+  // DataDog/helm-charts#1251
+  datadog: { policy: 'it has none: its template sets Local' },
+  // grafana/loki#17742, #19558
+  loki: { service: 'trafficDistribution under distributor, or under loki.service for all (charts from late 2025 on)' },
   vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
   'opentelemetry-collector': { service: 'service.trafficDistribution (charts from mid-2025 on)' },
   'victoria-metrics-cluster': { service: 'service.trafficDistribution under vminsert or vmselect (from 0.30)' },

@@ -87,7 +87,8 @@ const chartValue = ({ labels, about, distribution, pointer }: Question): string 
   const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? '') ?? [];
   if (chart === undefined) return '';
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
-  const known = about === 'service' && to === '' ? undefined : CHART_VALUES[chart]?.[about];
+  const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
+  const known = what === 'service' && to === '' ? undefined : CHART_VALUES[chart]?.[what];
   if (known !== undefined) return ` (${known}${to})`;
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];

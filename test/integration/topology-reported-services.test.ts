@@ -614,11 +614,17 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/DataDog/helm-charts/issues/1251',
-    { version: '1.26.9', nodes: ['a', 'b'], service: HELM, spec: LOCAL, endpoints: ['a', 'a'] },
+    {
+      version: '1.26.9',
+      nodes: ['a', 'b'],
+      service: { labels: { ...HELM.labels, 'helm.sh/chart': 'datadog-3.45.0' } },
+      spec: LOCAL,
+      endpoints: ['a', 'a'],
+    },
     'NotWanted',
     'NoLocalEndpoints',
     /^✗ /,
-    /connections from there fail\. .*"internalTrafficPolicy":"Cluster".*\(probably service\.internalTrafficPolicy; see helm/,
+    /connections from there fail\. .*"internalTrafficPolicy":"Cluster".*\(it has none: its template sets Local\)/,
     /kubectl annotate/,
   ],
   [
@@ -636,7 +642,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'HintsIgnored',
     /^✗ ineffective: 33 %/,
-    /WANTED ✓ annotation .* mended in 1\.21\.1\./,
+    /WANTED ✓ annotation .* mended in 1\.21\.1\. → Update kube-proxy to 1\.21\.1 or newer/,
     /feature-gates/,
   ],
   // Where the Pods are.
@@ -1890,6 +1896,15 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ its Pods are not spread over zones \(PodsNotSpread\); not wanted/,
     /kubectl patch deployment web .*kubectl annotate service web /,
   ],
+  // What nothing could ask for comes after what can be mended.
+  [
+    'https://github.com/aws/containers-roadmap/issues/2033',
+    { version: '1.26.4', service: COREDNS, endpoints: ['a', 'a', 'a', 'b'], pods: { topologySpreadConstraints: [] } },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ not wanted/,
+    /Also NotRequested .*Update to 1\.31 or newer/,
+  ],
   [
     'https://github.com/kubernetes-sigs/descheduler/issues/1138',
     {
@@ -2143,6 +2158,14 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 33 %/,
     /→ Set `featureGates\.TopologyAwareHints: true` in ConfigMap kube-system\/antrea-config, and restart the agents/,
     /Update/,
+  ],
+  [
+    'https://github.com/antrea-io/antrea/pull/3515',
+    { version: '1.24.2', annotations: HINTS, plane: antrea('1.8.0') },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /→ Set `featureGates\.EndpointSlice: true` in .* and `featureGates\.TopologyAwareHints: true` in ConfigMap/,
   ],
   // Clients of system components of a Shoot are wherever its workloads are.
   [
@@ -2964,6 +2987,25 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 33 %/,
     /Switch topologyAwareRouting on in the Seed .*kubectl patch seed/,
     /kubectl scale|Change the number of replicas/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/pull/106507',
+    {
+      version: '1.22.4',
+      annotations: HINTS,
+      plane: [kubeProxy('1.22.4'), proxyConfig('featureGates:\n  TopologyAwareHints: true\n')],
+      endpoints: ['a:a', 'a:a', 'c:c', 'c:c'],
+      extra: [
+        sliceOf('web-2', [
+          { addresses: ['10.9.0.1'], zone: 'b', conditions: { ready: false }, hints: { forZones: [{ name: 'b' }] } },
+        ]),
+        { ...WAITING, spec: { nodeName: 'node-1', containers: [] } },
+      ],
+    },
+    'Ineffective',
+    'ZoneNotHinted',
+    /those of clients in b fail$/,
+    /→ Update kube-proxy to 1\.23 or newer: .* See why Pods there are not ready/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/106507',

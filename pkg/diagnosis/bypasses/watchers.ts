@@ -152,7 +152,7 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
 };
 
 const OF_LIBRARIES =
-  'Spring Cloud Kubernetes: `spring.cloud.kubernetes.loadbalancer.mode=SERVICE`; Micronaut: `kubernetes.client.discovery.mode: service`; Quarkus: a URL without `stork://`; Ocelot: `DownstreamHostAndPorts` of its routes without provider `Kube`';
+  'Spring Cloud Kubernetes: `spring.cloud.kubernetes.loadbalancer.mode=SERVICE`; Micronaut: `kubernetes.client.discovery.mode: service`; Quarkus: a URL without `stork://`; Ocelot: `DownstreamHostAndPorts` of its routes without provider `Kube`; Armeria: a client without `KubernetesEndpointGroup`';
 const OF_CONTROLLERS = 'of controllers of Ingresses or Gateways often by an annotation: see their documentation';
 
 /** Suspected by what they may do, not by name; `callers`: workloads that name the Service; `isRouted`: an unknown controller sends to it. */

@@ -87,10 +87,13 @@ export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): 
 const BY_REVISION =
   ' Let the constraint count Pods of one roll-out only (`matchLabelKeys: [pod-template-hash]`, Kubernetes 1.27 and newer; before, a label in its labelSelector that changes with each).';
 const EVENED_OUT =
-  ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler.';
+  ' What scaling down or a drain leaves is evened out by RemovePodsViolatingTopologySpreadConstraint of the descheduler: where an autoscaler is to add the Node, only with `topologyBalanceNodeFit: false` (kubernetes-sigs/descheduler#1138, #1148).';
 /** kubernetes-sigs/descheduler#915, #1148 */
 const OF_DESCHEDULER =
   ' The descheduler evicts for such a constraint only where RemovePodsViolatingTopologySpreadConstraint has `includeSoftConstraints: true` (newer releases: `constraints: [DoNotSchedule, ScheduleAnyway]`), and Pods with local storage (emptyDir) only with `evictLocalStoragePods: true`.';
+
+const OF_UNREADY =
+  'Update kube-proxy to 1.23 or newer: before, it goes by hints of endpoints that are not ready, and clients of their zone get no other (kubernetes/kubernetes#106507). ';
 
 const VOLUMES_REMEDY =
   'Volumes keep the Pods in their zones, and no constraint moves them: one with `DoNotSchedule` leaves them pending when they restart. Only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
@@ -278,7 +281,9 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const none = empty.length > 0 ? lacks : `Ready${label} endpoints of Service ${name} by zone: ${byZone(counts)}.`;
   const { text = '', remedy, everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
-  if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, remedy)];
+  const old = facts.routes.some((own) => own.reason === 'SameZoneHints' && own.used.length === 0) ? OF_UNREADY : '';
+  if (everywhere === true)
+    return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, `${old}${remedy ?? ''}`)];
   const evidence = `${none}${why}${rolling}${text}${isTogether ? heldText(facts) : ''}${waitingFor(facts).text}${chosen}`;
   return [cause(stage, 'PodsNotSpread', evidence, spreadRemedy(facts, found))];
 };

@@ -5,7 +5,7 @@ import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { type HintRule, ciliumRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rule.ts';
 import { behaviourOf, firstRelease } from '../routers/behaviour.ts';
-import { type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
+import { MENDED, type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
 import { PLANES, type Setting } from '../routers/planes.ts';
 import type { Fix } from './ask.ts';
 import type { Facts } from './facts.ts';
@@ -74,6 +74,7 @@ export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: reado
   const isOff = reason === 'CiliumServiceTopologyOff';
   return nodes.flatMap((node) => {
     const { router, title, version, behaviour } = index.routers.of(node);
+    if (behaviour.source === MENDED) return ['Update kube-proxy to 1.21.1 or newer, which follows hints.'];
     const switches = behaviour.hints === 'none' ? switchesOf(index.routers.of(node), isRead) : [];
     // That it is off is the cause already.
     if (switches.length > 0) return isOff ? [] : [`Set ${listed(switches)}, and restart the agents of ${title}.`];

@@ -1,5 +1,5 @@
 // Pods, the workloads that own them and what scales those, reduced to where Pods may run and how many there may be.
-import { type Fields, defined } from '../../apis/values.ts';
+import { type Fields, byText, defined } from '../../apis/values.ts';
 import type { ObjectMeta, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
@@ -260,9 +260,10 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     });
   const watches = watchesOf(by('list', 'watch'));
   const reads = new Set(by('list', 'watch').flatMap((rule) => textsIn(rule, 'resources')));
-  // Libraries that choose among the Pods of a Service need no endpoints (line/armeria#6661), and some ask for those of one Service only.
-  const inside =
-    namespace === '' ? [] : [...(reads.has('pods') ? [{ kind: 'Pods', named: true }] : []), ...watchesOf(by('get'))];
+  // Libraries that choose among the Pods of a Service need no endpoints (line/armeria#6661, for which Nodes are read as well), and some ask for those of one Service only.
+  const all = [...reads].sort(byText).join() === 'nodes,pods,services';
+  const pods = all || (namespace !== '' && reads.has('pods')) ? [{ kind: 'Pods', named: true }] : [];
+  const inside = [...pods, ...(namespace === '' ? [] : watchesOf(by('get')))];
   const [first = inside[0]] = watches;
   if (first === undefined) return undefined;
   /** `everything`: it names no endpoints, as that of administrators. */
@@ -283,7 +284,8 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     ifNamed: watches.length === 0 && !(reads.has('pods') && reads.has('services')),
     everything: !first.named && !watches.some(({ named }) => named),
     /** It is for clients that look Services up, and nothing else (zeromicro/go-zero#988). */
-    lookups: !name.startsWith('system:') && [...reads].every((own) => /^(?:endpoint\w+|services|pods)$/.test(own)),
+    lookups:
+      !name.startsWith('system:') && [...reads].every((own) => all || /^(?:endpoint\w+|services|pods)$/.test(own)),
   };
 };
 

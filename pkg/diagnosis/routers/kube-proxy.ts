@@ -213,7 +213,7 @@ const skewNotes = (node: Node, version: KubernetesVersion): string[] => {
 type KubeProxyInput = Partial<Pick<Draft, 'evidence' | 'doubts'>> & { agent?: RouterObject; source?: string };
 
 const SOURCE = 'kubernetes/kubernetes pkg/proxy/topology.go; KEP-2433, KEP-4444, KEP-3015';
-const MENDED = 'kubernetes/kubernetes#101054: mended in 1.21.1';
+export const MENDED = 'kubernetes/kubernetes#101054: mended in 1.21.1';
 
 const seenOf = (agent: RouterObject, context: AnswerContext) => {
   const own = agent.containers.find(({ name }) => KUBE_PROXY_AGENT.containers?.includes(name)) ?? agent.containers[0];

@@ -78,6 +78,11 @@ const antreaSetting = (absent: string, ...keys: readonly string[]): Setting => (
   absent,
 });
 
+const ANTREA_ALPHA = {
+  rule: annotated('auto', OLDER_ANNOTATION),
+  assumed: 'its gate TopologyAwareHints is alpha before 1.12 (antrea pkg/features), and no such release was run',
+};
+
 const LEAVES = 'leaves Services to kube-proxy, which has to run.';
 const ON_NODE =
   'Where a DaemonSet serves every Node, `internalTrafficPolicy: Local` keeps connections on theirs, without fallback.';
@@ -220,9 +225,10 @@ export const PLANES = tableOf([
       hints: antreaSetting('default', 'featureGates.TopologyAwareHints'),
       distribution: antreaSetting('default', 'featureGates.ServiceTrafficDistribution'),
       nodes: antreaSetting('false', 'featureGates.PreferSameTrafficDistribution'),
+      slices: antreaSetting('default', 'featureGates.EndpointSlice'),
     },
     routes: { enabled: ['true'] },
-    follows: { hints: ['true', 'default'], distribution: ['true', 'default'] },
+    follows: { hints: ['true', 'default'], distribution: ['true', 'default'], slices: ['true', 'default'] },
     note: {
       when: { all: ['false'] },
       text: 'proxyAll is off: AntreaProxy routes what Pods send to cluster IPs, kube-proxy the host network and node ports',
@@ -237,12 +243,9 @@ export const PLANES = tableOf([
       { since: [2, 2, 0], rule: { optIn: 'hints' } },
       { since: [1, 13, 0], rule: annotated('auto') },
       { since: [1, 12, 0], rule: annotated('auto', OLDER_ANNOTATION) },
-      {
-        since: [1, 8, 0],
-        when: { hints: ['true'] },
-        rule: annotated('auto', OLDER_ANNOTATION),
-        assumed: 'its gate TopologyAwareHints is alpha before 1.12 (antrea pkg/features), and no such release was run',
-      },
+      { since: [1, 11, 0], when: { hints: ['true'] }, ...ANTREA_ALPHA },
+      // Beta from 1.11 on (antrea-io/antrea#4634), and needed (#3515).
+      { since: [1, 8, 0], when: { hints: ['true'], slices: ['true'] }, ...ANTREA_ALPHA },
       // antrea-io/antrea#2792
       { since: [1, 7, 0], rule: {} },
       { rule: { policyBlind: true } },
