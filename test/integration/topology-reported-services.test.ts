@@ -1237,7 +1237,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/55603',
-    { version: '1.28.5', spec: { type: 'NodePort', sessionAffinity: 'ClientIP' }, endpoints: ['a', 'b', 'c'] },
+    { version: '1.28.5', spec: { sessionAffinity: 'ClientIP' }, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: .*33 %/,

@@ -132,7 +132,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const sticky = stickyCauses(facts);
   const isLate = wanted || name.endsWith('apiserver') || waiting.length > 0;
   const canAsk = isEnabled('TopologyAwareHints', facts.version, facts.options.gates);
-  const sure = isLate || inOneZone(facts) ? [] : sticky.filter(({ stage }) => stage === 'used' || !canAsk);
+  const [says, sets, only] = elsewhere(facts);
+  const isUnlike = only !== undefined && facts.bypasses.every(({ all }) => !all);
+  const sure = isLate || isUnlike || inOneZone(facts) ? [] : sticky.filter(({ stage }) => stage === 'used' || !canAsk);
   const isKeptByGateway = facts.bypasses.some(({ passes, keeps }) => passes && keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const isZoneless = wish.reason === 'NotRequested' && nodes.every((node) => zoneOfNode(node) === '');
@@ -229,7 +231,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   ]);
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
-  const [says, sets, only] = elsewhere(facts);
   // What goes another way for all clients makes one cause of hints, said with the first.
   const [hint, ...vain] = said.filter(({ reason }) => OF_HINTS.test(reason));
   const once = said.filter((each) => !again.includes(each) && !(only && vain.includes(each)));

@@ -235,7 +235,9 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
     return signs.filter(([, sign]) => texts.some((text = '') => sign.test(text))).map(([remedy]) => ({ own, remedy }));
   });
-  const sticky = (evidence: string, remedy?: string) => [cause('prerequisite', 'StickyClients', evidence, remedy)];
+  const sticky = (evidence: string, remedy?: string, stage: Cause['stage'] = 'prerequisite') => [
+    cause(stage, 'StickyClients', evidence, remedy),
+  ];
   const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
   if (clusterIP === 'None') {
     const evidence = `${port} is of a protocol whose clients look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
@@ -248,10 +250,12 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
     return sticky(
       `Service ${name} has sessionAffinity ClientIP: connections from one address go to one endpoint${ports.length > 1 ? ' for each port' : ''}, and what comes through a proxy has one address.`,
-    ).map((each) => (type === 'ClusterIP' ? each : { ...each, stage: 'used' }));
+      undefined,
+      bypasses.some(({ all, passes }) => all && !passes) ? 'prerequisite' : 'used',
+    );
   const runs = (plane: RouterName): boolean => answers.some(({ router }) => router === plane);
   const hashed = (what: string, by: 'of' | 'to') =>
-    sticky(`${what}: all connections ${by} one address go to one endpoint.`, SCHEDULER_REMEDY);
+    sticky(`${what}: all connections ${by} one address go to one endpoint.`, SCHEDULER_REMEDY, 'used');
   const by = hashing?.settings['ipvs.scheduler'] ?? '';
   const isOld = answers.some(({ version }) => /^1\.(?:1?\d|2[0-6])\./.test(version ?? ''));
   if (hashing !== undefined && runs('kube-proxy') && (by !== 'mh' || isOld)) {
@@ -264,7 +268,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
   const native = callers.find(({ runner }) => runner.images.some((image) => TRAEFIK.image.test(image)));
   const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
-  if (native !== undefined) return /idle/i.test(native.runner.steering ?? '') ? [] : sticky(kept, NATIVE_REMEDY);
+  if (native !== undefined)
+    return /idle/i.test(native.runner.steering ?? '') ? [] : sticky(kept, NATIVE_REMEDY, 'used');
   // What goes around the cluster IP may balance requests, unless it passes connections on.
   const past = bypasses.filter(({ possible, passes, behind }) => !possible && !passes && !behind);
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
