@@ -1902,7 +1902,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.26.4', service: COREDNS, endpoints: ['a', 'a', 'a', 'b'], pods: { topologySpreadConstraints: [] } },
     'NotWanted',
     'PodsNotSpread',
-    /^✗ not wanted/,
+    /^✗ its Pods are not spread over zones/,
     /Also NotRequested .*Update to 1\.31 or newer/,
   ],
   [
