@@ -5,7 +5,7 @@ import { annotationOperations } from '../apis/json-patch.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { type Fields, byText, isFields, isLabelValue, parseJson } from '../apis/values.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';
-import { sameHints } from '../hints/decide.ts';
+import { hintOperation, sameHints } from '../hints/decide.ts';
 import {
   MAX_HINTS,
   hintsFor,
@@ -200,12 +200,7 @@ export const hintOperations = (
   endpoints: readonly HintedEndpoint[],
   wanted: readonly (EndpointHints | undefined)[],
 ): JsonPatchOperation[] =>
-  endpoints.flatMap(({ hints }, index): JsonPatchOperation[] => {
-    const value = wanted[index];
-    if (equal(hints, value)) return [];
-    const path = `/endpoints/${index}/hints`;
-    return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];
-  });
+  endpoints.flatMap(({ hints }, index) => hintOperation(index, hints, wanted[index] ?? 'none') ?? []);
 
 export type Evacuated = Pick<EvacuationMark, 'evacuated' | 'alsoServe'>;
 

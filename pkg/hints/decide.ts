@@ -162,11 +162,15 @@ export const UNCHANGED: HintsDecision = Object.freeze({ kind: 'unchanged' });
  * `add` both creates and replaces a member, so one operation an endpoint is enough; `remove` needs the member to be there.
  * Never `test`: a patch that does not apply fails the write even where the webhook's failures are ignored.
  */
-const operationFor = (index: number, { hints }: ReadEndpoint, wanted: WantedHints): JsonPatchOperation | undefined => {
+export const hintOperation = (
+  index: number,
+  hints: Fields | EndpointHints | null | undefined,
+  wanted: WantedHints,
+): JsonPatchOperation | undefined => {
   if (wanted === 'untouched') return undefined;
   const present = hints !== undefined && hints !== null;
   if (wanted === 'none') return present ? { op: 'remove', path: `/endpoints/${index}/hints` } : undefined;
-  if (present && sameHints(hints, wanted)) return undefined;
+  if (present && sameHints(hints as Fields, wanted)) return undefined;
   return { op: 'add', path: `/endpoints/${index}/hints`, value: wanted };
 };
 
@@ -185,7 +189,7 @@ export const decideHints = (input: HintsInput): HintsDecision => {
   for (let index = 0; index < slice.endpoints.length; index += 1) {
     const endpoint = readEndpoint(slice.endpoints[index]);
     if (typeof endpoint === 'string') return { kind: 'invalid', message: `endpoints[${index}] ${endpoint}` };
-    const operation = operationFor(index, endpoint, rule(endpoint));
+    const operation = hintOperation(index, endpoint.hints, rule(endpoint));
     if (operation !== undefined) operations.push(operation);
   }
   return operations.length === 0 ? UNCHANGED : { kind: 'patch', operations };

@@ -1,5 +1,5 @@
 // The two ways a request to the API server fails: it answered with an error status, or there was no usable answer.
-import { defined } from '../apis/values.ts';
+import { defined, isFields } from '../apis/values.ts';
 import type { Status } from '../apis/meta.ts';
 
 /** What identifies the failed request; never its body and never its headers. */
@@ -87,9 +87,6 @@ export class ConnectionError extends Error {
   }
 }
 
-const isStatus = (body: unknown): body is Status =>
-  typeof body === 'object' && body !== null && (body as Status).kind === 'Status';
-
 const retryAfterOf = (status: Status | undefined): number | undefined => {
   const seconds = status?.details?.retryAfterSeconds;
   return typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined;
@@ -110,7 +107,7 @@ export const apiErrorOf = (
   body: unknown,
   retryAfterMs?: number,
 ): ApiError => {
-  const status = isStatus(body) ? body : undefined;
+  const status: Status | undefined = isFields(body) && body['kind'] === 'Status' ? body : undefined;
   const quotable = !(/\/secrets(?:[/?]|$)/u.test(request.path) && (httpStatus === 400 || httpStatus === 422));
   const delay = retryAfterMs ?? retryAfterOf(status);
   return new ApiError({

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Agent, Client, type Dispatcher, ProxyAgent, buildConnector, request } from 'undici';
-import { defined } from '../apis/values.ts';
+import { defined, isFields } from '../apis/values.ts';
 import { abortable } from './wait.ts';
 import { type Credentials, type TlsMaterial, sameTls } from './credentials.ts';
 import type { Clock, Refusal, TimerHandle } from './types.ts';
@@ -42,9 +42,6 @@ export const guardConnection = (socket: Socket, clock: Clock): void => {
 /** Node's documented channel for streams of HTTP/2 clients; published before any other code can use the stream. */
 const STREAM_CREATED = 'http2.client.stream.created';
 
-const isStreamMessage = (message: unknown): message is { stream: ClientHttp2Stream } =>
-  typeof message === 'object' && message !== null && 'stream' in message;
-
 /**
  * undici gives up a request with `stream.close()` and `stream.destroy()` in one go. Without a code, `close` waits until the request's body is flushed
  * before it sends RST_STREAM, and `destroy` then forgets to: the server goes on, and nghttp2 asks for the rest of a body that is gone, endlessly and
@@ -56,8 +53,8 @@ const resetOnClose = (stream: ClientHttp2Stream): void => {
 };
 
 const guardStream = (message: unknown): void => {
-  if (!isStreamMessage(message)) return;
-  const { stream } = message;
+  if (!isFields(message) || !('stream' in message)) return;
+  const stream = message['stream'] as ClientHttp2Stream;
   if (stream.sentHeaders !== undefined) return resetOnClose(stream);
   // This one was not requested: the answer to a request that was given up came before its reset was out, and Node takes it for a
   // stream that the server opened. The reset ends it; a connection that breaks first would be an 'error' event without listener.

@@ -154,12 +154,11 @@ const SYNONYMS: ReadonlySet<string | undefined> = new Set(['PreferClose', 'Prefe
 export const isSameDistribution = (one: string | undefined, other: string | undefined): boolean =>
   one === other || (SYNONYMS.has(one) && SYNONYMS.has(other));
 
-const isOwnersSynonym = ({ slot, current, want, claimed }: SlotState): boolean =>
-  slot.section === 'trafficDistribution' && current !== claimed && isSameDistribution(current, want);
-
-const isEqual = ({ slot, current, want }: SlotState): boolean =>
+/** What stands there is what is wanted, or the same by its owner's name for it. */
+const isSatisfied = ({ slot, current, want, claimed }: SlotState): boolean =>
   current === want ||
-  (isAnnotation(slot) && current !== undefined && want !== undefined && isAuto(current) && isAuto(want));
+  (isAnnotation(slot) && current !== undefined && want !== undefined && isAuto(current) && isAuto(want)) ||
+  (slot.section === 'trafficDistribution' && current !== claimed && isSameDistribution(current, want));
 
 // A user may name a heuristic of their own (or of this project) over a value that was set here; that is never changed.
 const isUsersHeuristic = ({ slot, current, claimed }: SlotState): boolean =>
@@ -178,8 +177,7 @@ const decision = ({ slot, current, removed }: SlotState, rest: Partial<SlotDecis
 const decideWanted = (state: SlotState, want: string): SlotDecision => {
   const { current, claimed } = state;
   // A value that was there before us, or that its owner has set since, is not claimed: reverting must not remove it.
-  if (isEqual(state) || isOwnersSynonym(state))
-    return decision(state, { claim: claimed === current ? claimed : undefined });
+  if (isSatisfied(state)) return decision(state, { claim: claimed === current ? claimed : undefined });
   if (current === undefined) return decision(state, { next: want, claim: want });
   if (isResettable(state)) {
     return decision(state, { next: want, claim: want, removed: claimed === current ? state.removed : current });

@@ -72,9 +72,6 @@ const narrowingOf = (webhook: MutatingWebhook): Narrowing => {
   return defined({ namespaceSelector, objectSelector, matchConditions, timeoutSeconds });
 };
 
-const registeredText = (webhooks: readonly MutatingWebhook[]): string =>
-  JSON.stringify(Object.fromEntries(webhooks.map((webhook) => [webhook.name, narrowingOf(webhook)])));
-
 /** Anything unreadable counts as never written: then everything that differs is another writer's and stays. */
 const parseRegistered = (text: string | undefined): Registered => {
   const parsed = parseJson(text ?? '{}');
@@ -167,7 +164,7 @@ export const mergeRegistration = (options: {
   const annotations = {
     ...current?.metadata.annotations,
     ...wanted.metadata.annotations,
-    [ANNOTATION_REGISTERED]: registeredText(entries),
+    [ANNOTATION_REGISTERED]: JSON.stringify(Object.fromEntries(entries.map((own) => [own.name, narrowingOf(own)]))),
   };
   const labels = { ...current?.metadata.labels, ...wanted.metadata.labels };
   const next: MutatingWebhookConfiguration = {

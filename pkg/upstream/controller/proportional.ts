@@ -1,5 +1,5 @@
 // Hints in proportion to CPU (annotation value Auto): own zones first, then lending; after topologycache.AddHints.
-import type { Endpoint, EndpointSlice } from '../../apis/core.ts';
+import type { EndpointSlice } from '../../apis/core.ts';
 import { byText } from '../../apis/values.ts';
 import { add, endpointsOf, hintedZones } from '../features.ts';
 import { type SlicePlan, type ZoneAllocation, isReadyToController, mapEndpoints, withHints } from './allocation.ts';
@@ -126,9 +126,6 @@ const lender = (give: ReadonlyMap<string, number>, receive: ReadonlyMap<string, 
   };
 };
 
-const isWithoutZone = (endpoint: Endpoint): boolean =>
-  isReadyToController(endpoint) && (endpoint.zone === undefined || endpoint.zone === '');
-
 /**
  * Hints the slices of one Service and family. Valid stored slices stay untouched; hints of endpoints that are not ready are
  * left as they are, even stale ones, as upstream leaves them.
@@ -136,9 +133,9 @@ const isWithoutZone = (endpoint: Endpoint): boolean =>
 export const hintProportionally = (plan: SlicePlan, zones: ReadonlyMap<string, ZoneAllocation>): Proportional => {
   const { valid, invalid, counts } = splitByValidity(plan.unchanged, zones);
   const update = [...plan.update, ...invalid];
-  const open = [...plan.create, ...update].flatMap((slice) => endpointsOf(slice));
-  if (open.some(isWithoutZone)) return { kind: 'refused', reason: 'EndpointWithoutZone' };
-  for (const { zone = '' } of open.filter(isReadyToController)) add(counts, zone, 1);
+  const open = [...plan.create, ...update].flatMap(endpointsOf).filter(isReadyToController);
+  if (open.some(({ zone = '' }) => zone === '')) return { kind: 'refused', reason: 'EndpointWithoutZone' };
+  for (const { zone = '' } of open) add(counts, zone, 1);
   const { give, receive } = planLending(zones, counts);
   const lend = lender(give, receive);
   const hint = (slice: EndpointSlice): EndpointSlice =>
