@@ -1440,6 +1440,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/istio/istio/issues/27552',
+    { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.7.2'), rule({}, { host: 'web.svc.cluster.local' })] },
+    around('istio'),
+    /DestinationRule shop\/web is for a host that is no Service → host web\.shop\.svc\.cluster\.local in it/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/27552',
     {
       version: '1.28.9',
       annotations: MODE,

@@ -141,8 +141,7 @@ export const createExtensionController = (
 
   /** After an operation the condition follows what the Services do, and nothing else is written. */
   const follow = async (extension: ReadExtension, signal: AbortSignal): Promise<Result> => {
-    const key = keyOf(extension);
-    const memory = memoryOf(key);
+    const memory = memoryOf(keyOf(extension));
     memory.seen = true;
     const condition = conditionFor(extension);
     if (condition === undefined) return DONE;

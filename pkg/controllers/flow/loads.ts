@@ -128,8 +128,7 @@ export const createLoadReader = (options: LoadReaderOptions) => {
     async read(key: string, settings: FlowSettings, query: LoadQuery, signal: AbortSignal): Promise<KnownLoad> {
       const name = settings.source ?? sources.keys().next().value ?? '';
       const source = sources.get(name);
-      const intervalSeconds = settings.intervalSeconds ?? source?.intervalSeconds ?? DEFAULT_INTERVAL_SECONDS;
-      const intervalMs = intervalSeconds * 1_000;
+      const intervalMs = (settings.intervalSeconds ?? source?.intervalSeconds ?? DEFAULT_INTERVAL_SECONDS) * 1_000;
       if (source === undefined) {
         const message = `no source of load is named ${JSON.stringify(name)} (there are: ${[...sources.keys()].join(', ')})`;
         return { source: name, load: undefined, problem: { reason: 'UnknownSource', message }, dueInMs: intervalMs };

@@ -64,8 +64,7 @@ export const ownerOf = (namespace: Namespace, { modes, excludedNamespaces }: Own
   if (excludedNamespaces.includes(name)) return undefined;
   const { kind } = classifyNamespace(namespace);
   if (modes.garden?.namespace === name) return 'garden-settings';
-  const shootLike = kind === 'shoot' || kind === 'selfHosted';
-  if (shootLike && modes.seed !== undefined) return 'shoot-settings';
+  if ((kind === 'shoot' || kind === 'selfHosted') && modes.seed !== undefined) return 'shoot-settings';
   if (kind === 'extension') {
     const runtime = name.startsWith(RUNTIME_EXTENSION);
     if (runtime && modes.garden !== undefined) return 'garden-settings';

@@ -14,8 +14,7 @@ const GATEWAY = 'gateway.networking.k8s.io/gateway-name';
 /** Labels of its Namespace, where it names no waypoint itself: istio.io "Configure waypoint proxies". */
 const spaceOf = (service: Service, { kinds }: Pick<BypassIndex, 'kinds'>): StringMap => {
   const { namespace } = serviceRefOf(service);
-  const space = kinds.get('Namespace')?.find(({ name }) => name === namespace && !namesWaypoint(service));
-  return space?.annotations ?? {};
+  return kinds.get('Namespace')?.find(({ name }) => name === namespace && !namesWaypoint(service))?.annotations ?? {};
 };
 
 /** istio/istio manifests/charts/istio-control/istio-discovery/files/waypoint.yaml; the name is the usual one. */

@@ -275,7 +275,7 @@ const OTEL_PLAIN = 'the `otlp` exporter, to the cluster IP, where parts of a tra
 /** gRPC libraries that are given the name of the Service, and connect to its Pods. */
 const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
   (callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by, host, scheme }, _, seen) => {
-    if (scheme === undefined || scheme === 'dns+otel') return [];
+    if (scheme === undefined || /^(?:dns|remote)/.test(scheme)) return [];
     const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
     const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
     const other = { setting: `\`${plain}//\` in its place keeps to the cluster IP` };

@@ -83,6 +83,7 @@ const AFTER_FIELD: typeof BY_RULE = {
     'a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting.enabled: true` and `outlierDetection` (its own zone first), or with `enabled: false` (all alike), or other shares there',
   ],
   hidden: ['{rule} does not count: it leaves the client out', 'the client in its `exportTo` and `workloadSelector`'],
+  misnamed: ['{rule} is for a host that is no Service', 'host {service}.{namespace}.svc.cluster.local in it'],
   elsewhere: ['{rule} is not in the namespace of client, Service or mesh: it does not count', 'move it to {namespace}'],
 };
 
@@ -114,7 +115,7 @@ interface Seen extends Partial<Record<'image' | 'from', string>>, Readonly<typeo
 }
 
 /** The object that decides first: for the Service, the route or its Gateway; and what it makes of zones. */
-const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from, clients = [] }: Seen) => {
+const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from, clients = [], ...seen }: Seen) => {
   const { namespace, name } = serviceRefOf(service);
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
   const hosts = [`${namespace}/${name}`, `${namespace}/*`, '*/*'];
@@ -122,6 +123,11 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
   const own = [...hosts, ...targets].flatMap((target) =>
     rules.filter(({ kind, services, parents }) => kinds.includes(kind) && [...services, ...parents].includes(target)),
   );
+  // istio/istio#27552: a host without the namespace, or a short one beside the mesh
+  const stray = new Set([`svc/${name}`, `${mesh.root}/${name}`]);
+  const lost = rules.find((each) => own.length === 0 && each.services.some((key) => stray.has(key)));
+  if (lost && kinds.includes(lost.kind) && !seen.services.some((each) => lost.services.includes(keyOfService(each))))
+    return { rule: lost, locality: 'misnamed' };
   const client = from ?? entry?.namespace ?? namespace;
   const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
   const near = places.flatMap((at) => own.filter((each) => each.namespace === at));

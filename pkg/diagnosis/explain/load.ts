@@ -151,7 +151,7 @@ const KEPT: Readonly<Record<string, RegExp>> = {
     /^from EnvoyFilter /,
   // prometheus/prometheus#8402, #15329, VictoriaMetrics/VictoriaMetrics#2388
   'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator) or `dns+` before it (vmagent from 1.149 on), or put a proxy in between that balances requests.':
-    /^from (?:Prometheus |-*remoteWrite[._]url$)/,
+    /^from (?:Prometheus |-*remoteWrite[._]url$|remote\+write$)/,
   // vectordotdev/vector#6653, #20618
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
     /^vector-to-vector$/,
@@ -224,7 +224,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isSidecar = ['/prometheus:', '/thanos:'].every((part) => images.some((own) => own.includes(part)));
   const isAged = facts.workloads.some(({ aged }) => aged);
   const { callers, pods } = callingOf(service, index.bypasses);
-  const from = callers.flatMap(({ by, runner }) => [by, ...runner.images]);
+  const from = callers.flatMap(({ by, scheme = '', runner }) => [by, scheme, ...runner.images]);
   const isRelay = [from, images].every((all) => all.some((own) => /\bvector:/.test(own)));
   const [reused] = ports.flatMap((own) => {
     if (own.protocol === 'UDP') return [];

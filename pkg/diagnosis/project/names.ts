@@ -7,7 +7,9 @@ const ADDRESS =
   /^(?:(\S*):\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?([a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,2}(?:\.svc[a-z.]*)?)(?::\w+)?(?:[/?].*)?$/;
 const LONGEST = 2_000;
 /** Of gRPC libraries that take addresses of Pods from the API server (kuberesolver) or a control plane. */
-const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel)$/;
+const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel|remote\+write)$/;
+/** What Prometheus and its like write to, from their files. */
+const REMOTE_WRITE = /\bremote_write:\s[^]{0,200}?\burl:\s*["']?\w+:\/\//g;
 /** Of the exporter of OpenTelemetry Collectors that balances over Pods: from the API server, or those that DNS has. */
 const OTEL_RESOLVER = /\bresolver:\s+(k8s|dns):\s[^]{0,120}?\b(?:service|hostname):\s*["']?([\w.-]+)/g;
 /** Kuberesolver and go-zero (zeromicro/go-zero#988) may have the namespace first. */
@@ -96,10 +98,8 @@ const entryIn = (line: string): Text[] => {
 export const namesInConfig = (object: Fields, configMap: string) => {
   const by = `ConfigMap ${configMap}`;
   const texts = Object.entries(stringsIn(object, 'data')).flatMap(([name, value]) => {
-    const parts = value
-      .slice(0, MOST_TEXT)
-      .replace(OTEL_RESOLVER, 'endpoint: $1+otel://$2')
-      .split(/[\n,{}]+/, MOST_LINES);
+    const text = value.slice(0, MOST_TEXT).replace(REMOTE_WRITE, 'url: remote+write://');
+    const parts = text.replace(OTEL_RESOLVER, 'endpoint: $1+otel://$2').split(/[\n,{}]+/, MOST_LINES);
     return value.includes('\n') ? parts.flatMap(entryIn) : [{ name, value }];
   });
   const calls = new Map(hostsIn(texts).map((call) => [`${call.scheme} ${call.host}`, { ...call, by }]));

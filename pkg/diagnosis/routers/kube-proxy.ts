@@ -226,8 +226,7 @@ const seenOf = (agent: RouterObject, context: AnswerContext) => {
 /** Without an override kube-proxy takes its hostname, which the kubelet writes as a label, for the name of its Node (kubernetes#71851, kubeadm#857); with one in the file that all read, all take themselves for one Node (kubespray#3610). A variable is its own Node's name. */
 export const selfOf = (node: Node, agent: RouterObject, context: AnswerContext): NodeRouting['self'] => {
   const { hostname: override, unseen } = seenOf(agent, context);
-  const host = node.metadata?.labels?.['kubernetes.io/hostname'] ?? '';
-  const name = (override || host).toLowerCase();
+  const name = (override || (node.metadata?.labels?.['kubernetes.io/hostname'] ?? '')).toLowerCase();
   if (unseen || name === '' || /[^a-z\d.-]/.test(name) || name === nameOf(node)) return undefined;
   const [other, by] = [context.named.get(name), override === '' ? 'its hostname' : `hostnameOverride ${name}`];
   return other === undefined

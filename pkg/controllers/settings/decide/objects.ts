@@ -136,8 +136,7 @@ const etcdRow = (object: Etcd, decision: RoutingDecision, context: RoutingContex
   if (off === true) return { ...row, decision: OFF, want: undefined };
   if (version === undefined) return { ...row, decision: VERSION_UNKNOWN, want: undefined };
   const { annotations, ...want } = etcdClientSettings(version);
-  const needed = mixedKubelets === true || !atLeast(version, 31);
-  const wanted = { ...want, annotations: needed ? annotations : {} };
+  const wanted = { ...want, annotations: mixedKubelets === true || !atLeast(version, 31) ? annotations : {} };
   const drops = dropping({}, wanted, context);
   return drops === undefined ? { ...row, decision, want: wanted } : { ...row, decision: drops, want: undefined };
 };

@@ -62,6 +62,11 @@ describe('what a ConfigMap names', () => {
     ],
     ['one in JSON', '{\n"ServiceName": "orders-api", "UpstreamHttpMethod": ["Get"]}', 'orders-api'],
     ['a target of go-zero', 'Target: k8s://dev/rpc-svc:8080\nMode: pro', 'k8srpc-svc.dev'],
+    [
+      'remote write of Prometheus',
+      'remote_write:\n- name: a\n  url: http://web.shop.svc:80/w\n',
+      'remote+writeweb.shop.svc',
+    ],
     ['no query, rule or word', 'expr: sum(rate(x{job="loki-write"}[1m]))\ntitle: web-headless', ''],
     [
       'the registry of Eureka',
