@@ -1938,7 +1938,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       extra: [...members('docker.io/grafana/mimir:3.0.1').extra, headless('mimir-store-gateway-headless')],
     },
     around('headless-service'),
-    /queriers \(and .*→ `-querier\.prefer-availability-zone` for reads \(up to 3\.0\)/,
+    /queriers \(and .*→ `-querier\.prefer-availability-zone` for reads \(from 2\.14 up to 3\.0\)/,
+  ],
+  [
+    'https://github.com/grafana/mimir/issues/3422',
+    { extra: [...members('docker.io/grafana/mimir:2.4.0').extra, headless('mimir-ingester-headless')] },
+    around('headless-service'),
+    /→ `-ingester\.client\.grpc-compression=snappy` for writes/,
   ],
   ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
   [

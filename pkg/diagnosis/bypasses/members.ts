@@ -9,8 +9,8 @@ import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
-import { ANY_ANSWERS, BESIDE, BY_LEADER, GOES_ON, MANAGES, MEMBERS } from './programs.ts';
-import { OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
+import { ANY_ANSWERS, BESIDE, BY_LEADER, BY_ROLES, GOES_ON, MANAGES } from './programs.ts';
+import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
 import type { Client } from './types.ts';
 import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
 
@@ -214,16 +214,18 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const isMember = (each: Runner) => (each.replicas ?? 0) > 1 && imagesOf(each).some((image) => sign?.test(image));
   const isSeveral = always === 'several' ? own.some(isMember) : always === 'alone' && service.spec?.ports?.length === 1;
   const isSure = always === 'surely' || isAtPort || isSeveral;
+  const users = callers.get(keyOfService(service)) ?? [];
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    const known =
-      setting && ((decides ? ANY_ANSWERS.includes(decides) : !setting.startsWith('none')) ? 'any' : 'members');
+    // grafana/mimir#3860
+    const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && users.length > 0);
+    const known = setting && ((decides ? isAny : !setting.startsWith('none')) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
-  const users = callers.get(keyOfService(service)) ?? [];
   const all = always === 'surely' && !behind && users.every(({ runner }) => own.includes(runner));
-  // kubernetes/kops#1998
-  const isOne = OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1;
+  // kubernetes/kops#1998; that of a Deployment is no other
+  const made = behindIt.filter(({ kind }) => kind !== 'ReplicaSet');
+  const isOne = OF_SEVERAL.includes(decides) && made.length === 1 && made[0]?.replicas === 1;
   if (isOne || (leader && LEADS.test(podsOf(service)))) return [];
   if (twin === undefined || (behind && callerOf(twin) === undefined)) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));

@@ -13,11 +13,15 @@ export const STORES =
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 const BY_RING =
   'queriers (and distributors, for ingesters) find its Pods in the ring of their memberlist, and connect to all zones';
+/** The older flag was hidden, and of ingest storage alone; grafana/mimir#2284, #3107, #3422 of writes. */
 const OF_MIMIR =
-  '`-querier.prefer-availability-zones` for reads (from 3.1), or `-querier.prefer-availability-zone` for reads (up to 3.0)';
-/** redpanda-data/redpanda#4103; docs.redpanda.com "Follower Fetching", "Enable Rack Awareness in Kubernetes" */
+  '`-querier.prefer-availability-zones` for reads (from 3.1), or `-querier.prefer-availability-zone` for reads (from 2.14 up to 3.0)';
+const OF_INGESTERS = `${OF_MIMIR}, \`-ingester.client.grpc-compression=snappy\` for writes: they go to replicas in all zones, with less to send`;
+const OF_KEEPER =
+  '`prefer_local_availability_zone` of ClickHouse, 24.7 or newer, in its section `zookeeper` (with `placement` in servers and Keepers), which has to name each Keeper by its Pod';
+/** redpanda-data/redpanda#4103, #9780, #11370; docs.redpanda.com "Follower Fetching", "Enable Rack Awareness in Kubernetes" */
 const OF_REDPANDA =
-  'follower fetching (KIP-392): `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
+  'follower fetching (KIP-392), which Redpanda has from 23.2 on: `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
 const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
 const OF_ROCKETMQ =
@@ -26,7 +30,7 @@ const BY_PARTITION =
   'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
 export const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
-const BY_ROLES = 'its Pods find those of its other roles by a membership of their own, and connect to all zones';
+export const BY_ROLES = 'its Pods find those of its other roles by a membership of their own, and connect to all zones';
 const BY_WRITES = 'its Pods write to the ingesters of the ring that a hash names, in all zones';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatever zone, that `-storageNode` names';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
@@ -47,19 +51,11 @@ const BY_REVISION =
 const BY_ALERT = 'Prometheus finds its Pods by themselves, and sends each alert to all, in whatever zones they are';
 export const RING = /ingester|store-gateway/;
 
+const ANSWER_AND_PASS: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_OSD];
 /** Any Pod answers, whatever it asks others for. */
-export const ANY_ANSWERS: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_SHARDS, BY_OSD];
+export const ANY_ANSWERS = [...ANSWER_AND_PASS, BY_SHARDS];
 /** Clients take the cluster IP, and what their requests lead to goes on from there. */
-export const GOES_ON: readonly unknown[] = [
-  OF_DATABASE,
-  BY_LEADER,
-  BY_ROLES,
-  BY_WRITES,
-  BY_STORAGES,
-  BY_PARTS,
-  BY_HASHRING,
-  BY_OSD,
-];
+export const GOES_ON = [...ANSWER_AND_PASS, OF_DATABASE, BY_ROLES, BY_WRITES, BY_STORAGES, BY_HASHRING];
 
 /** Of one Pod that has no others. */
 export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_HELLO];
@@ -87,10 +83,13 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/\bvault:|openbao|zeebe|^:26500$/, 'none: which member leads is elected', 'several', BY_LEADER],
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
   [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
+  // ClickHouse/ClickHouse#55110, #65570
+  [/clickhouse-keeper/, OF_KEEPER, true, BY_LEADER],
   [/zookeeper|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
   [/consul-server/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
   // grafana/mimir#10214, #13045, #13756
-  [/mimir.*(?:ingester|store-g)/, OF_MIMIR, 'surely', BY_RING],
+  [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING],
+  [/mimir.*store-g/, OF_MIMIR, 'surely', BY_RING],
   [RING, NONE, 'surely', BY_RING],
   // grafana/loki#19558
   [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, NONE, 'surely', BY_WRITES],

@@ -128,7 +128,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   // opendatahub-io/kserve#534
   const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port);
   const unmapped = apart && ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`;
-  const none = `Service ${name} has clusterIP None.${unmapped ?? ''}`;
+  const none = `Service ${name} has clusterIP None${ofProgram?.known === 'members' ? `: ${ofProgram.decides}` : ''}.${unmapped ?? ''}`;
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
   if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', none, members));
   // kubernetes/website#42748
