@@ -37,6 +37,7 @@ const OF_KARPENTER = {
   nodeLabels: { 'karpenter.sh/nodepool': 'apps' },
   pods: { nodeSelector: { pool: 'apps' } },
 };
+const PER_NODE = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'web' } } };
 const ON_NODES = { ...ZONES, topologyKey: 'kubernetes.io/hostname' };
 const UNPLACED = {
   conditions: [
@@ -209,6 +210,9 @@ const OLDER = {
 };
 const UNSELECTED = {
   conditions: [{ reason: 'Unschedulable', message: "0/3 nodes are available: 3 didn't match Pod's node selector." }],
+};
+const BY_NODE = {
+  podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: PER_NODE }] },
 };
 const READY = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 const LONG_NAME = {
@@ -933,7 +937,16 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kops/issues/1998',
-    { endpoints: ['a'], pods: { containers: [{ name: 'minio', image: 'minio/minio:RELEASE.2023-01-01' }] } },
+    {
+      endpoints: ['a'],
+      pods: { containers: [{ name: 'minio', image: 'minio/minio:RELEASE.2023-01-01' }] },
+      extra: [
+        beside('apps/v1', 'ReplicaSet', podsWith({ image: 'minio/minio:RELEASE.2023-01-01' }, { app: 'web' }), {
+          name: 'web-1',
+          ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', controller: true }],
+        }),
+      ],
+    },
     'NotWanted',
     'SingleEndpoint',
     /33 % of connections stay in their zone$/,
@@ -1985,6 +1998,22 @@ const ROWS: readonly ReportedRow[] = [
     /Karpenter adds/,
   ],
   [
+    'https://github.com/aws/karpenter-provider-aws/issues/8358',
+    {
+      spec: CLOSE,
+      nodes: ['a', 'b'],
+      nodeLabels: { 'karpenter.sh/nodepool': 'az-a' },
+      endpoints: ['a:a', 'b:b:9', 'b:b:9', 'b:b:9', 'b:b:9'],
+      pods: { topologySpreadConstraints: [] },
+      extra: [nodeWith('node-9', 'b', { 'karpenter.sh/nodepool': 'az-b' }), nodePool('az-a', ['a']), ...frontOf('web')],
+    },
+    'Effective',
+    'UnevenLoad',
+    /^✓ effective: 100 %/,
+    /endpoints: a 1, b 4\. Deployment web has no topologySpreadConstraint .*→ Add a topologySpreadConstraint/,
+    /Spread these clients/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/110714',
     {
       version: '1.24.17',
@@ -2839,6 +2868,46 @@ const ROWS: readonly ReportedRow[] = [
     'StickyClients',
     /may keep to one endpoint/,
     /they choose a server when they connect, and stay/,
+  ],
+  [
+    'https://github.com/kyma-project/kyma/issues/15085',
+    {
+      spec: { clusterIP: 'None', ports: [{ name: 'client', port: 4222 }] },
+      endpoints: ['a', 'a', 'a'],
+      pods: { topologySpreadConstraints: [], affinity: BY_NODE },
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ its Pods are not spread over zones/,
+    /its podAntiAffinity counts Nodes, not zones\. → Add a topologySpreadConstraint/,
+  ],
+  [
+    'https://docs.cloud.google.com/kubernetes-engine/docs/troubleshooting/troubleshoot-uneven-traffic-distribution',
+    { spec: { sessionAffinity: 'ClientIP' }, endpoints: ['a', 'b', 'c'], extra: frontOf('web').slice(0, 2) },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /→ Set `sessionAffinity: None`/,
+  ],
+  [
+    'https://github.com/grafana/mimir/issues/3860',
+    {
+      spec: { clusterIP: 'None', ports: [{ name: 'mimir-read-grpc', port: 9095 }] },
+      extra: [behindWeb({ image: 'grafana/mimir:2.5.0' }), ...frontOf('web', 'grafana/mimir:2.5.0')],
+    },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /\(gRPC: `-server\.grpc\.keepalive\.max-connection-age=30s`\)/,
+    /no other has its data/,
+  ],
+  [
+    'https://github.com/ClickHouse/ClickHouse/issues/55110',
+    { spec: { clusterIP: 'None' }, extra: [behindWeb({ image: 'clickhouse/clickhouse-keeper:24.8' })] },
+    'NotWanted',
+    'Headless',
+    /^✗ no setting of this Service/,
+    /what its program has: `prefer_local_availability_zone` of ClickHouse/,
   ],
   [
     'https://github.com/aio-libs/aiohttp/issues/6629',

@@ -58,9 +58,8 @@ const unplacedIn = (matrix: TrafficShares): number =>
 /** For reports: rows and columns in name order, every zone in both. */
 export const plainMatrix = (matrix: TrafficShares): Record<string, Record<string, number>> => {
   const zones = [...new Set([...matrix].flatMap(([from, row]) => [from, ...row.keys()]))].sort(byText);
-  const from = zones.filter((zone) => zone !== '' || matrix.has(zone));
   const rowOf = (zone: string) => Object.fromEntries(zones.map((to) => [to, matrix.get(zone)?.get(to) ?? 0]));
-  return Object.fromEntries(from.map((zone) => [zone, rowOf(zone)]));
+  return Object.fromEntries(zones.filter((zone) => zone !== '' || matrix.has(zone)).map((zone) => [zone, rowOf(zone)]));
 };
 
 /** A client zone keeps to its own endpoints; one without any spreads over all, and so do clients on Nodes without zone. */

@@ -125,7 +125,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const loop = loopCauses(facts);
   const isEdge = !wanted && edgeRequest(facts) !== undefined;
   // No client of a headless Service looks at hints, whether they are there or not.
-  const isMoot = isEdge || kind.some(({ reason }) => reason === 'Headless');
+  const isHeadless = kind.some(({ reason }) => reason === 'Headless');
+  const isMoot = isEdge || isHeadless;
+  // In whatever way they choose (kyma-project/kyma#15085).
+  const isGathered = isHeadless && inOneZone(facts) && facts.makers.every((own) => own.allowedZones === undefined);
   const { causes: waiting } = waitingFor(facts);
   const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));
   // Clients keep the endpoint that they have, whatever is asked for; those of API servers everywhere.
@@ -157,7 +160,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // Proxies never look at hints of a headless Service or one with the policy Local.
   const isRouted = kind.every(({ stage }) => stage === 'given');
   const behind = behindCauses(facts);
-  const lying = isRouted && behind.length === 0 ? spreadCauses(facts) : [];
+  const lying = (isRouted || isGathered) && behind.length === 0 ? spreadCauses(facts) : [];
   const isChosen = chosenBy(facts) !== '';
   // A zone that stays empty although there are Pods enough, or a constraint that is not met, comes before what nothing asks for.
   const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
@@ -187,7 +190,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...behind,
     // k8ssandra/k8ssandra#380
     ...(isMoot || !wanted ? waiting : []),
-    ...kind,
+    ...(isGathered ? [...spread, ...kind] : kind),
     ...(policy === 'Local' ? entry : []),
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone || inOneZone(facts) || (isUnmet && policy !== 'Local') ? spread : []),

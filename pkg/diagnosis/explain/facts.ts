@@ -271,7 +271,6 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     bypassesOf(service, index.bypasses, { count, isZoned, isThin, hinted }),
     ({ client }) => (sockets !== undefined && client === 'linkerd' ? 'blind' : 'bypasses'),
   );
-  const isSame = ideal.every((slice, at) => slice === slices[at]);
   return {
     snapshot,
     index,
@@ -296,7 +295,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     families,
     routes,
     /** From slices as they should be: shows causes behind a missing hint. */
-    idealRoutes: isSame ? routes : routesBy(ideal),
+    idealRoutes: ideal.every((slice, at) => slice === slices[at]) ? routes : routesBy(ideal),
     nodes,
     clientZones,
     traffics: trafficsOf(routes, slices, clientZones, index.weights),

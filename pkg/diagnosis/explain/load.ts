@@ -5,6 +5,7 @@ import { countBy, objectTitle } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { callingOf } from '../bypasses/members.ts';
 import { TRAEFIK } from '../bypasses/clients.ts';
+import { BY_ROLES } from '../bypasses/programs.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import { isOnEveryNode } from './ask.ts';
@@ -34,19 +35,26 @@ export const callersOf = (facts: Facts) => {
     const share = (counts.get(zone) ?? 0) / pods.length;
     return share > 0 && share * endpoints.length < MUCH * own;
   });
-  const zoned = new Map([...zones.map(([zone]) => [zone, 0] as const), ...counts]);
-  return isEven ? undefined : { callers, zones: zoned };
+  return isEven ? undefined : { callers, zones: new Map([...zones.map(([zone]) => [zone, 0] as const), ...counts]) };
 };
 
 const REMEDY =
   'Spread these clients over the zones as the endpoints are (a topologySpreadConstraint, and at the fewest that an autoscaler leaves still one for each zone), or run a workload with an autoscaler for each zone: one for all sees the mean, and its Pods come to lie anywhere. Or take off what asks for routing by zone.';
 
+const skewOf = ({ clientZones }: Facts, counts: ReadonlyMap<string, number>): number =>
+  Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
+
 const callerCauses = (facts: Facts): Cause[] => {
   const found = callersOf(facts);
   if (found === undefined) return [];
   const { callers, zones } = found;
-  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(({ runner }) => workloadTitle(runner)))}, by variables, arguments or configuration) are in ${byZone(zones)}; endpoints: ${byZone(countBy(facts.endpoints, ({ zone }) => zone))}.`;
-  return [cause('prerequisite', 'UnevenLoad', evidence, REMEDY)];
+  const counts = countBy(facts.endpoints, ({ zone }) => zone);
+  const [own, ...more] = facts.workloads;
+  // Clients lie evenly, and the endpoints do not: aws/karpenter-provider-aws#8358.
+  const isTheirs = own && more.length === 0 && skewOf(facts, zones) < 2 && skewOf(facts, counts) > 1;
+  const { why, remedy = remedyOf('PodsNotSpread') } = isTheirs ? placing(facts, own, []) : { why: '', remedy: REMEDY };
+  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(({ runner }) => workloadTitle(runner)))}, by variables, arguments or configuration) are in ${byZone(zones)}; endpoints: ${byZone(counts)}. ${why}`;
+  return [cause('prerequisite', 'UnevenLoad', evidence.trimEnd(), remedy)];
 };
 
 /** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
@@ -67,7 +75,7 @@ const SPILLS_NOT =
 const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undefined => {
   const { endpoints, workloads, clientZones } = facts;
   const counts = countBy(endpoints, ({ zone }) => zone);
-  const skew = Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
+  const skew = skewOf(facts, counts);
   const [own] = workloads.length === 1 ? workloads : [];
   if (skew === 1 && load * (counts.get(hot) ?? 0) * clientZones.length < MUCH)
     return `${endpoints.length} Pods cannot lie more evenly in ${clientZones.length} zones: run a multiple of ${clientZones.length}.`;
@@ -109,9 +117,8 @@ export const keptCauses = (facts: Facts): Cause[] => {
   if (by === undefined) return [];
   if (times < MUCH || [...(callersOf(facts)?.zones.values() ?? [])].includes(0)) return callerCauses(facts);
   const evidence = `${by.client} (${by.evidence.object}) keeps to zones: endpoints in ${zone} (${own} of ${endpoints.length}) get ${times.toFixed(1)} times an even share each, if all zones have as many clients.`;
-  const shares = /^istio(?!-a)/.test(by.client) ? OR_SHARES : '';
   const remedy = unplacedRemedy(facts, zone, times / endpoints.length) ?? remedyOf('PodsNotSpread');
-  return [cause('prerequisite', 'UnevenLoad', evidence, `${remedy}${shares}`)];
+  return [cause('prerequisite', 'UnevenLoad', evidence, `${remedy}${/^istio(?!-a)/.test(by.client) ? OR_SHARES : ''}`)];
 };
 
 /** Hints that are followed and still cost something. */
@@ -126,7 +133,8 @@ export const blindCauses = ({ blind, name }: Facts): Cause[] =>
   });
 
 // kubernetes/kubernetes#121590; mh takes ports into account (#115527).
-const SCHEDULER_REMEDY = 'Use another scheduler of IPVS: `rr` (the default), or with kube-proxy from 1.27 on `mh`.';
+const SCHEDULER_REMEDY =
+  'Use another scheduler of IPVS: `rr` (the default), or with kube-proxy from 1.27 on `mh`, which then counts ports too.';
 /** kube-router pkg/controllers/proxy; dh hashes the cluster IP, of which there is one. */
 const SCHEDULER = 'kube-router.io/service.scheduler';
 
@@ -134,8 +142,6 @@ const OF_AGE =
   'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** istio/istio#7878, #10870 (its chart sets it); kubernetes/ingress-nginx#5947 */
 const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
-const OF_SIDECARS =
-  'Each of its Pods has metrics of its own, and Thanos Query has to ask all: a Service with `clusterIP: None` (made anew), which Query names by `dnssrv+_grpc._tcp.` before its name.';
 const OF_NGINX =
   'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).';
 /** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, by the Service, or by who calls it. */
@@ -162,7 +168,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   'Have OpenFaaS take Pods in turn, by `gateway.directFunctions=false` of its chart, or a mesh balance what its gateway sends (Linkerd).':
     /^faas_function$/,
   // bitnami/charts#3624
-  [OF_SIDECARS]: /prometheus-thanos|thanos-(?:sidecar|discovery)/,
+  'Each of its Pods has metrics of its own, and Thanos Query has to ask all: a Service with `clusterIP: None` (made anew), which Query names by `dnssrv+_grpc._tcp.` before its name.':
+    /prometheus-thanos|thanos-(?:sidecar|discovery)/,
   [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
   // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
@@ -192,6 +199,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
     /^clusternative$/,
 };
+/** grafana/mimir#3860, #3862; grafana/dskit server.go */
+const DSKIT = /grafana\/(?:mimir|loki|tempo|pyroscope)[:@]|\/cortex[:@]/;
 /** istio/istio#53508 */
 const OF_ZTUNNEL =
   'Have a waypoint balance requests: `istioctl waypoint apply`, and the label `istio.io/use-waypoint: waypoint` on the Service or its namespace. Or: ';
@@ -222,6 +231,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const selected = Object.keys(service.spec?.selector ?? {});
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
   const isSidecar = ['/prometheus:', '/thanos:'].every((part) => images.some((own) => own.includes(part)));
+  const age = images.some((own) => DSKIT.test(own)) ? '`-server.grpc.keepalive.max-connection-age=30s`' : '$&';
   const isAged = facts.workloads.some(({ aged }) => aged);
   const { callers, pods } = callingOf(service, index.bypasses);
   const from = callers.flatMap(({ by, scheme = '', runner }) => [by, scheme, ...runner.images]);
@@ -244,7 +254,10 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     // Who asks for no zones asks for load.
     const isLoad = reused?.remedy === OF_AGE && facts.wish.mode === 'none';
     const stage = isLoad || autoscalers.length > 0 ? 'used' : 'prerequisite';
-    return reused === undefined ? [] : [cause(stage, 'StickyClients', evidence, reused.remedy)];
+    // Who finds members otherwise asks no DNS.
+    const isRing = bypasses.some(({ known, decides }) => known === 'members' && decides !== BY_ROLES);
+    if (reused === undefined || (isRing && callers.length === 0)) return [];
+    return [cause(stage, 'StickyClients', evidence, reused.remedy.replace('MAX_CONNECTION_AGE', age))];
   }
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
   if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))
@@ -303,7 +316,9 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   const stage = isFew && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
-  const remedy = reused.remedy.replace('a headless Service', twin ? `headless ${twin}` : '$&');
+  const remedy = reused.remedy
+    .replace('a headless Service', twin ? `headless ${twin}` : '$&')
+    .replace('MAX_CONNECTION_AGE', age);
   return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${direct}${remedy}`)];
 };
 

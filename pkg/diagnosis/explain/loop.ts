@@ -37,12 +37,11 @@ export const loopCauses = (facts: Facts): Cause[] => {
   // One reason for all conditions is a refusal, which is reported once.
   const unseen = isFine(observed) || observed?.reason === inForce?.reason ? undefined : observed;
   // Of hints that are gone although it was in force, what asks for them says more.
-  const isGone = report.mode !== 'Observe' && !isFine(inForce);
   const gone = inForce ? `${who}: ${said(inForce)}` : `${who} has no status yet.`;
   return [
     ...(report.mode === 'Observe' ? [cause(stage, 'ObserveOnly', observing)] : []),
     ...(unseen ? [cause(stage, 'LoadNotObserved', `${who}: ${said(unseen)}`)] : []),
-    ...(isGone ? [cause(stage, 'PlanNotInForce', gone)] : []),
+    ...(report.mode !== 'Observe' && !isFine(inForce) ? [cause(stage, 'PlanNotInForce', gone)] : []),
   ];
 };
 

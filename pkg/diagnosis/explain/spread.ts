@@ -122,7 +122,7 @@ export const SPREAD_IN_ONE =
 /** Why zones have none of its Pods, and where a constraint is no remedy what is (else what the code says); `isFirst`: whatever else there is. */
 export const placing = (facts: Facts, workload: Workload, zones: readonly string[]) => {
   const say = (why: string, remedy?: string, isFirst = false) => ({ why, remedy, isFirst });
-  const { allowedZones, replicas, zoneAntiAffinity, volumes, apartInVain } = workload;
+  const { allowedZones, replicas, zoneAntiAffinity, volumes, apartInVain, apartByNode } = workload;
   const who = workloadTitle(workload);
   const onFargate = `The Pods of ${who} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
   if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, true);
@@ -147,7 +147,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const [shrunk, evened] = facts.autoscalers.some(byMean) // kubernetes/kubernetes#89922
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
-  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : ''}.`;
+  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? ', and its podAntiAffinity counts Nodes, not zones' : ''}.`;
   if (constraint === undefined && (!zoneAntiAffinity || apartInVain))
     // Azure/AKS#3036
     return say(bare, held && `${held}${SOFT_FOR_NEW}`);

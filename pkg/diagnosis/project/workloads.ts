@@ -195,6 +195,8 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       ...namesIn(podSpec),
       /** It has podAntiAffinity, of which no term selects its own Pods (sapcc/helm-charts#2252). */
       apartInVain: ifTrue(repels.includes('topologyKey') && !isApart),
+      /** It counts Nodes. */
+      apartByNode: ifTrue(repels.includes('kubernetes.io/hostname')),
       /** Alternatives by which Nodes are selected. */
       nodeTerms: terms.length === 0 ? undefined : terms,
       allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],

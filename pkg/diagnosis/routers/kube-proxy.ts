@@ -186,10 +186,9 @@ const configOf = (agent: RouterObject, args: readonly string[], { configMaps }: 
 
 const behaviourAt = (version: KubernetesVersion, gates: FeatureGates): Omit<Behaviour, 'source'> => {
   const alone = isEnabled('ServiceTrafficDistribution', version, gates);
-  const on = alone || isEnabled('TopologyAwareHints', version, gates);
   const byHints = isEnabled('PreferSameTrafficDistribution', version, gates) ? 'zone-and-node' : 'zone';
   return {
-    hints: on ? byHints : 'none',
+    hints: alone || isEnabled('TopologyAwareHints', version, gates) ? byHints : 'none',
     needs: alone ? 'hints alone' : `the annotation ${atLeast(version, 27) ? 'topology-mode' : 'topology-aware-hints'}`,
     unmatched: 'all',
     unready: 'all',
