@@ -624,11 +624,17 @@ const ROWS: readonly ReportedRow[] = [
       service: { labels: { ...HELM.labels, 'helm.sh/chart': 'datadog-3.45.0' } },
       spec: LOCAL,
       endpoints: ['a', 'a'],
+      pods: null,
+      extra: [
+        beside('apps/v1', 'DaemonSet', {
+          template: { metadata: { labels: { app: 'web' } }, spec: { nodeSelector: { pool: 'a' }, containers: [] } },
+        }),
+      ],
     },
     'NotWanted',
     'NoLocalEndpoints',
     /^✗ /,
-    /connections from there fail\. .*"internalTrafficPolicy":"Cluster".*\(it has none: its template sets Local\)/,
+    /connections from there fail\. Labels of these Nodes keep DaemonSet web off .*"internalTrafficPolicy":"Cluster".*\(it has none: its template sets Local\)/,
     /kubectl annotate/,
   ],
   [

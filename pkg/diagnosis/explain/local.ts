@@ -2,7 +2,9 @@
 import type { Node, Service } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { type Taint, taintText } from '../models/lookup.ts';
+import { selects } from '../bypasses/watchers.ts';
 import { listIn } from '../project/fields.ts';
+import { selectsNode } from '../routers/kube-proxy.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Kind } from './balancer.ts';
@@ -40,7 +42,10 @@ export const localCauses = (facts: Facts): Cause[] => {
   const tainted = taints.length === 0 ? '' : ` Taints there: ${listed(taints)}.`;
   const names = failing.map(nameOf);
   const idle = idlePods(facts, names);
-  const fails = `${policy} and no ready endpoint on ${listed(names)}: connections from there fail.${idle?.text ?? ''}${tainted}`;
+  const set = facts.index.bypasses.daemonSets.find((own) => selects(facts.service, { ...own, podLabels: own.labels }));
+  const isOut = set !== undefined && !failing.some((node) => selectsNode(set, node));
+  const out = isOut ? ` Labels of these Nodes keep DaemonSet ${set.name} off (its nodeSelector or node affinity).` : '';
+  const fails = `${policy} and no ready endpoint on ${listed(names)}: connections from there fail.${idle?.text ?? ''}${tainted}${out}`;
   const remedy = idle?.everywhere === true ? `${idle.remedy} Or remove the policy.` : update;
   const blind = routes.filter(({ reason }) => !LOCAL_REASONS.test(reason));
   const who = blind.length === routes.length ? 'here' : `on ${listed(blind.flatMap(({ nodes }) => nodes.map(nameOf)))}`;
