@@ -77,6 +77,7 @@ const ASSIGNED = {
   status: { loadBalancer: { ingress: [{ ip: '10.8.0.9' }] } },
 };
 const EDGE = { name: 'edge' };
+const WEB_POD = { name: 'web-9', labels: { app: 'web' } };
 const KONG = podsWith({ image: 'kong:2.6' }, { app: 'kong' });
 const NGF = { namespace: 'ngf', name: 'params' };
 
@@ -1761,9 +1762,18 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/run-x/opta/issues/914',
-    { extra: [ingress('nginx'), running('nginx', { image: 'registry.k8s.io/ingress-nginx/controller:v1.2.0' })] },
-    around('ingress-nginx'),
-    /does so for all(?!, or start it with)/,
+    {
+      extra: [
+        {
+          ...ingress('nginx'),
+          metadata: { namespace: 'shop', name: 'web', annotations: { 'meta.helm.sh/release-name': 'site' } },
+        },
+        running('nginx', { image: 'registry.k8s.io/ingress-nginx/controller:v1.2.0' }),
+        beside('v1', 'Pod', { containers: [{ name: 'linkerd-proxy', image: 'linkerd/proxy:stable-2.14.0' }] }, WEB_POD),
+      ],
+    },
+    /^! all clients seen go through ingress-nginx \(Ingress shop\/web\).*; linkerd \(Pod shop\/web-9\) may go around it/,
+    /does so for all; Helm release site owns Ingress shop\/web: set it there/,
   ],
   [
     'https://github.com/nginx/nginx-gateway-fabric/issues/5616#release',

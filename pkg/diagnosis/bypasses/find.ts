@@ -168,8 +168,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const routes = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)) ?? [];
   const cache = isCilium && !around.some(({ all }) => all) ? 'node-local-dns/cilium' : 'node-local-dns';
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
-  const isRoute = ({ entry }: { entry: EntryObject }) => entry.client !== 'aws-ip-targets';
-  const isUsed = index.byService.get(key)?.some(isRoute) || callers.some((runner) => !selects(service, runner));
+  const isCalled = callers.some((runner) => !selects(service, runner));
+  const isUsed = isCalled || index.byService.get(key)?.some(({ entry }) => entry.client !== 'aws-ip-targets');
   const found: Found[] = [
     ...around,
     ...byMarks(service, index.steering, index.images, endpoints.count),
@@ -190,13 +190,11 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const ways = found.filter((each) => !isSaid(each));
   const others = callers.filter((own) => !selects(service, own) && !isInterceptor(own));
   const isInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && others.length === 0;
+  const first = ways.find(({ possible }) => !possible)?.client ?? KEDA;
+  const isSame = ({ entry, client, possible }: Found) =>
+    possible || ((entry || client === KEDA) && client === first && !NO_ROUTE.test(client));
   /** No other client is seen than routes of one kind. */
-  const isOfRoutes =
-    isInside &&
-    routes.length === ways.filter(({ entry }) => entry).length &&
-    ways.every(
-      (own) => (own.entry || own.client === KEDA) && own.client === ways[0]?.client && !NO_ROUTE.test(own.client),
-    );
+  const isOfRoutes = isInside && routes.length === ways.filter(({ entry }) => entry).length && ways.every(isSame);
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
@@ -211,7 +209,9 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), ...endpoints });
     const row = { ...plain, ...set, ...own };
-    const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : '';
+    const owner = plain.usesClusterIp && !plain.ofService && seen.entry?.settings['owner'];
+    const there = owner ? `; ${owner} owns ${evidence.object}: set it there` : '';
+    const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : there;
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;

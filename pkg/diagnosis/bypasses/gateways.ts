@@ -45,10 +45,7 @@ const zonesOf = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = [], isIt:
 };
 
 /** Where clients that are seen run, or a gateway of Istio, if not in all zones: by the label that its Gateways select (istio/istio#40113). */
-export const placedText = (
-  { from = '', clients, all }: Pick<Found, 'from' | 'clients' | 'all'>,
-  index: BypassIndex,
-): string => {
+export const placedText = ({ from = '', clients, all }: Partial<Found>, index: BypassIndex): string => {
   const own = clients ? clients.filter(() => all) : index.pods.get(from);
   const zones = zonesOf(index, own, ({ istio = '' }) => clients !== undefined || /^(?!pilot$)./.test(istio));
   return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length)

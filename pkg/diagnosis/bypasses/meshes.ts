@@ -106,8 +106,8 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
     };
     const hidden = mesh === 'istio' ? hiddenBy(service, from, index.sidecars, index.mesh.root) : undefined;
     const own = outside ?? hidden ?? (isLocal ? underLocal(row, image) : {});
-    // Where no client at all is seen, the Service's own sidecars stand for theirs.
-    const isFar = near.length === 0 || (clients.length > 0 && !near.some(isOther));
+    // Where no client at all is seen, nor a route, the Service's own sidecars stand for theirs.
+    const isFar = near.length === 0 || (clients.length + routes > 0 && !near.some(isOther));
     const possible = hidden !== undefined || bare !== undefined || (isFar && caller === undefined);
     const isOnly = areKnown && clients.every(counts);
     const among = { image, controller: image, from, clients: [pod, ...clients.filter(counts)] };

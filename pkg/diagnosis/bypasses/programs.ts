@@ -162,8 +162,7 @@ export const OTHERS = {
   'cilium-clustermesh/unknown': {
     decides:
       'Cilium 1.18, and 1.19 before June 2026, take an affinity other than local and remote, `none` too, for one of its own: it leaves out the endpoints of other clusters',
-    setting:
-      '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-`, which is none in all releases',
+    setting: '`kubectl annotate service {service} -n {namespace} service.cilium.io/affinity-`, so that all count',
     source: 'cilium/cilium#46623, #46635',
     unless: /^(?![^]*\bglobal(?:-service)?=true)|\bcilium:v1\.(?:\d|1[0-7])\./i,
   },

@@ -160,15 +160,16 @@ export const elsewhere = (facts: Facts): readonly [says: string, sets: string, o
   const signs = [JSON.stringify(service.spec ?? {}), ...images];
   const unlike = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own)));
   if (unlike && endpoints.length > 1) return [`Any Pod may be the wrong one: ${unlike[1][1]}. `, '', unlike[0]];
-  const past = bypasses.find(
+  const sure = bypasses.find(
     ({ client, unsure = true, possible, byHints, setting: set, asks, behind = unsure || possible }) =>
       !(behind || (byHints && set === '') || (asks && atLeast(version, 21)) || client === 'kube-apiserver'),
   );
+  const past = sure ?? bypasses.find(({ client }) => client === 'node-local-dns');
   const next = bypasses.find(({ behind }) => behind);
   const then = next && !next.setting.startsWith('none is') ? `For that: ${next.setting}. For the Service: ` : '';
   if (past === undefined) return next ? [`Behind it: ${next.decides}. `, then] : ['', ''];
-  const { client, evidence, decides, setting, all, byHints, keeps, through, none } = past;
-  const says = `${client} (${evidence.object}) goes around the cluster IP: ${decides}. `;
+  const { client, evidence, decides, setting, all, byHints, keeps, through, none, unsure } = past;
+  const says = `${client} (${evidence.object}) ${unsure ? 'may go' : 'goes'} around the cluster IP: ${decides}. `;
   const scaled = keeps && autoscalers.length > 0 ? SCALED : '';
   const sets = `For ${client}: ${setting || (none ? 'no setting for zones is known' : 'nothing, it keeps to zones')}${scaled}.`;
   const isRedirect = client === 'cilium-redirect';

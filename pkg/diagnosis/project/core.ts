@@ -9,7 +9,7 @@ import { writersIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
 import { FieldError, asFields, asFlag, asStrings, asText, asWhole, having, listReader, shape } from './fields.ts';
 import { type Metadata, fieldAt, fieldsIn, listIn, pickTexts, reader, stringsIn, textIn, textsIn } from './fields.ts';
-import { makerOf } from './workloads.ts';
+import { makerOf, releaseOf } from './workloads.ts';
 
 const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
 
@@ -305,7 +305,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       exportTo: textsIn(object, 'spec.exportTo').join() || (!isPicking && workloadSelector ? '.' : undefined),
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
-      owner: makerOf(object),
+      owner: makerOf(object) ?? releaseOf(annotations),
       direct: [routingType === 'Service', useClusterIP, serviceUpstream].includes(true) ? 'true' : undefined,
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
       nodePorts: services.some((own) => own['nodePortLB'] === true) || isOfNodes ? 'true' : undefined,

@@ -68,6 +68,8 @@ export const makerOf = (object: Fields): string | undefined => {
     : `${owner.kind} ${owner.name}`;
 };
 
+export const releaseOf = ({ 'meta.helm.sh/release-name': name }: StringMap) => name && `Helm release ${name}`;
+
 /** Scheduler's messages are shorter; others might be made to be slow to read. */
 const MOST_SAID = 4_096;
 
