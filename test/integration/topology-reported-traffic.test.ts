@@ -828,7 +828,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     'ZoneFailsHealthCheck',
-    /traffic from outside enters through no Node; no load balancer was made for it, as Nodes are of several network/,
+    /traffic from outside enters through no Node that is seen; no load balancer was made for it, as Nodes are of several/,
     /Last event: "cross network zone is not supported"\. → Give it the annotation `load-balancer\.hetzner\.cloud\/node-selector`/,
     /picks/,
   ],

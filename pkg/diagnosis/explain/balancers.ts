@@ -274,31 +274,26 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
   });
 };
 
-/** metallb/metallb#1561, cilium/cilium#39023: pools only give addresses. */
-const quiet = ({ pool: [pool, announcing] = ['', ''] }: Kind): Kind => {
-  const why = `nothing among these objects announces its address, which ${pool}s only give`;
-  const remedy = `Create ${announcing}. Nothing to do where routers have a route of their own to it.`;
-  return { enters: 'through no Node that is seen', remedy: '', unannounced: { why, remedy, said: '' } };
-};
-
 /** Of what makes it: the service controller of Kubernetes, the AWS Load Balancer Controller, MetalLB. */
 const NOT_MADE = /LoadBalancerFailed$|^Failed(?:Build|Deploy)Model$|^AllocationFailed$/;
 const APART =
   'Give it the annotation `load-balancer.hetzner.cloud/node-selector` (`topology.kubernetes.io/region=<location>`), which selects Nodes of its own network zone alone: beside those of another it is not made.';
 
-/** It has no address, as what makes it says, or as it takes Nodes of one network alone and these are of several. */
-const unmade = (facts: Facts, { networks = [] }: Kind): Kind | undefined => {
+/** Why nothing enters: pools only give addresses (metallb/metallb#1561, cilium/cilium#39023), or it has none, as what makes it says, or takes Nodes of one network alone. */
+const unmade = (facts: Facts, { pool = ['', ''], networks = [] }: Kind, isQuiet: boolean): Kind['unannounced'] => {
+  const announced = `Create ${pool[1]}. Nothing to do where routers have a route of their own to it.`;
+  const given = `nothing among these objects announces its address, which ${pool[0]}s only give`;
+  if (isQuiet) return { why: given, said: '', remedy: announced };
+  const why = 'no load balancer was made for it';
   const { spec, metadata } = facts.service;
+  if (spec?.type !== 'LoadBalancer' || listIn(facts.service, 'status.loadBalancer.ingress').length > 0)
+    return undefined;
   const said = lastEvent(facts, NOT_MADE);
   const regions = facts.nodes.flatMap((node) => node.metadata?.labels?.['topology.kubernetes.io/region'] ?? []);
   const there = networks.filter((network) => regions.some((region) => network.test(region)));
-  const isApart =
-    there.length > 1 && !Object.keys(metadata?.annotations ?? {}).some((key) => NODES_OF_BALANCER.test(key));
-  const has = spec?.type !== 'LoadBalancer' || listIn(facts.service, 'status.loadBalancer.ingress').length > 0;
-  if (has || (said === '' && !isApart)) return undefined;
-  const why = `no load balancer was made for it${isApart ? ', as Nodes are of several network zones' : ''}`;
-  const remedy = isApart ? APART : 'Do what the event says.';
-  return { enters: 'through no Node', remedy: '', unannounced: { why, remedy, said } };
+  const isOpen = !Object.keys(metadata?.annotations ?? {}).some((key) => NODES_OF_BALANCER.test(key));
+  if (there.length > 1 && isOpen) return { why: `${why}, as Nodes are of several network zones`, said, remedy: APART };
+  return said === '' ? undefined : { why, said, remedy: 'Do what the event says.' };
 };
 
 /** By its class or annotations, by what announces its address, else by what runs in the cluster. */
@@ -332,10 +327,9 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   if (named === undefined && byClass !== '')
     return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
-  const missing = unmade(facts, family);
-  if (missing) return missing;
-  if (announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && addressesOf(service).length > 0)
-    return quiet(family);
+  const isQuiet = announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && addressesOf(service).length > 0;
+  const unannounced = unmade(facts, family, isQuiet);
+  if (unannounced) return { enters: 'through no Node that is seen', remedy: '', unannounced };
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
   const { blind, blindIn, silentIn, classic, ...kind } = mode?.[1] ?? family;

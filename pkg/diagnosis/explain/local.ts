@@ -43,7 +43,7 @@ export const localCauses = (facts: Facts): Cause[] => {
   const names = failing.map(nameOf);
   const idle = idlePods(facts, names);
   const set = facts.index.bypasses.daemonSets.find((own) => selects(facts.service, { ...own, podLabels: own.labels }));
-  const isOut = set !== undefined && !failing.some((node) => selectsNode(set, node));
+  const isOut = set && !failing.some((node) => selectsNode(set, node));
   const out = isOut ? ` Labels of these Nodes keep DaemonSet ${set.name} off (its nodeSelector or node affinity).` : '';
   const fails = `${policy} and no ready endpoint on ${listed(names)}: connections from there fail.${idle?.text ?? ''}${tainted}${out}`;
   const remedy = idle?.everywhere === true ? `${idle.remedy} Or remove the policy.` : update;

@@ -279,11 +279,10 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are${host} in ${only.zone}. ` : '';
   const lacks = `${together}No ready${label} endpoint of Service ${name} ${empty.some((zone) => counts.has(zone)) ? 'serves' : 'is in'} ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
   const none = empty.length > 0 ? lacks : `Ready${label} endpoints of Service ${name} by zone: ${byZone(counts)}.`;
-  const { text = '', remedy, everywhere } = idlePods(facts, empty) ?? {};
+  const { text = '', remedy = '', everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
   const old = facts.routes.some((own) => own.reason === 'SameZoneHints' && own.used.length === 0) ? OF_UNREADY : '';
-  if (everywhere === true)
-    return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, `${old}${remedy ?? ''}`)];
+  if (everywhere === true) return [cause('effective', 'ZoneNotHinted', `${none}${text}${rolling}`, `${old}${remedy}`)];
   const evidence = `${none}${why}${rolling}${text}${isTogether ? heldText(facts) : ''}${waitingFor(facts).text}${chosen}`;
   return [cause(stage, 'PodsNotSpread', evidence, spreadRemedy(facts, found))];
 };
