@@ -163,7 +163,7 @@ const byAddOnManager: By = ({ labels, version, about }) => {
 
 /** k3s-io/k3s#12433 */
 const OF_K3S =
-  'Update k3s to 1.30.14, 1.31.10, 1.32.6, 1.33.2 or newer, which prefers to spread CoreDNS over zones, and then restart it for its Pods to be placed anew.';
+  'Update k3s to 1.30.14, 1.31.10, 1.32.6, 1.33.2 or newer, which prefers to spread CoreDNS over zones, and then have its Pods placed anew: `kubectl rollout restart deployment coredns -n kube-system`.';
 
 /** docs.k3s.io/installation/packaged-components */
 const byK3s: By = ({ annotations, labels, name }) => {

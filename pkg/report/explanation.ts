@@ -123,7 +123,10 @@ const missedText = (report: Explanation, verdict: string): string => {
   const said = [`${verdict}${whose}${share}${seen}${failingText(effective)}`, ...limitTexts(report)];
   const first = LIMITS.find(([reason, text]) => reason === report.causes[0]?.reason && said.includes(text))?.[1];
   const own = phrases([...new Set([first ?? '', ...said])]);
-  return clean(phrases(scope.foreign ? [...others, own] : [own, ...others]));
+  // What clients learn from members decides, whatever is asked for.
+  const learned = scope.around.filter(({ client }) => client === 'members' || client === 'headless-service');
+  const isLed = scope.foreign || learned.some(({ possible, behind }) => !possible && behind !== true);
+  return clean(phrases(isLed ? [...others, own] : [own, ...others]));
 };
 
 /** A setting that this version does not act on is there, and named. */

@@ -652,7 +652,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /enters through Nodes of the client's zone \(zonal affinity of GKE subsetting/,
+    /enters through Nodes of the client's zone where the cluster has GKE subsetting/,
     /Run a Pod in each zone of its clients/,
   ],
   [
@@ -807,7 +807,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'ZoneFailsHealthCheck',
     /no Node that may take it has one of its Pods, so it fails \(before MetalLB 0\.11, whatever the policy\)/,
-    /only agent may take .*tolerations of its DaemonSet\)\. Or update MetalLB/,
+    /only agent may take .*Update MetalLB.* Or: .*tolerations of its DaemonSet\)/,
   ],
   [
     'https://github.com/syself/hetzner-cloud-controller-manager/issues/64',

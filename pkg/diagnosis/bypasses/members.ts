@@ -24,7 +24,7 @@ const RACKS: Readonly<Record<string, RegExp>> = {
   '; of Mimir `-ingest-storage.kafka.client-rack`, which counts only with `-ingest-storage.kafka.fetch-concurrency-max=0`':
     /grafana\/mimir:/,
   // strimzi/strimzi-kafka-operator#6492, #7339
-  '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`':
+  '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer{seen}, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`':
     /strimzi\/kafka:|-kafka-(?:brokers|bootstrap)$/,
   // bitnami/charts#14495, #13308
   '; on AWS `brokerRackAssignment: aws-az` of its chart sets `broker.rack` to the ID of the zone (as `use2-az2`), and `client.rack` has to be that ID, not the name of the zone':
@@ -205,7 +205,9 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const isLeader = (each: Service) => isTwin(service, each) && serviceRefOf(each).namespace === namespace;
   const leader = decides === BY_LEADER ? leading.find(isLeader) : undefined;
   const direct = leader && `Service ${nameOf(leader)} for what has to reach that one: then nothing is passed on`;
-  const filled = direct ?? setting?.replace('{rack}', racks.join(''));
+  const strimzi = /strimzi\/kafka:[\d.]+(?=-)/.exec(named)?.[0];
+  const filled =
+    direct ?? setting?.replace('{rack}', racks.join('')).replace('{seen}', strimzi ? ` (seen: ${strimzi})` : '');
   const ways = defined({ setting: filled && version ? knownTo(filled, version) : filled, decides: on || decides });
   const shows = (what: RegExp, isPort: boolean): boolean =>
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));

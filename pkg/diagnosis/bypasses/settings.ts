@@ -281,12 +281,11 @@ export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
   spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
   Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
 
-/** Who makes it, where zones count for it, or would: kubernetes/ingress-gce pkg/utils/common/finalizer.go */
-export const affinityOf = (service: Service): string[] => {
-  const maker = service.metadata?.finalizers?.find((own) => own.startsWith('gke.networking.io/l4-ilb-'));
-  const isSet = service.spec?.trafficDistribution === 'PreferClose';
-  return isInternalOnly(service) ? [isSet ? (maker ?? 'affinity') : 'unset'] : [];
-};
+/** Whether it asks for zonal affinity, which counts with subsetting (not in v1): kubernetes/ingress-gce pkg/utils/common/finalizer.go */
+export const affinityOf = (service: Service): string[] =>
+  isInternalOnly(service) && !service.metadata?.finalizers?.includes('gke.networking.io/l4-ilb-v1')
+    ? [service.spec?.trafficDistribution === 'PreferClose' ? 'set' : 'unset']
+    : [];
 
 export const USE = 'istio.io/use-waypoint';
 export const namesWaypoint = ({ metadata }: Service): boolean => metadata?.labels?.[USE] !== undefined;

@@ -168,14 +168,10 @@ const FAMILIES: readonly Kind[] = [
         remedy:
           'Set `spec.trafficDistribution: PreferClose`: from GKE 1.33.3-gke.1392000 on the load balancer keeps to the zone of its clients by it, where the cluster has GKE subsetting, with Pods in each zone of them (kubernetes/ingress-gce#2815).',
       },
-      affinity: {
+      set: {
         enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",
         remedy:
-          'trafficDistribution is set, by which an internal load balancer with subsetting keeps to zones (kubernetes/ingress-gce#2815): look whether the cluster has subsetting, and Pods in each zone of its clients.',
-      },
-      'gke.networking.io/l4-ilb-v2': {
-        enters: "through Nodes of the client's zone (zonal affinity of GKE subsetting, from 1.33.3-gke.1392000 on)",
-        remedy: 'Run a Pod in each zone of its clients (kubernetes/ingress-gce#2815).',
+          'Run a Pod in each zone of its clients. It keeps to zones with GKE subsetting, from 1.33.3-gke.1392000 on (kubernetes/ingress-gce#2815).',
       },
     },
   },

@@ -104,7 +104,7 @@ const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLU
 const STRANDED_REMEDY = `${LET_REMEDY} Or run its Pods on Nodes that may take it, or set \`externalTrafficPolicy: Cluster\`.`;
 // metallb/metallb#302, #933, #976
 const OLD_SPEAKER = /metallb\S*speaker:v0\.(?:\d|10)\./;
-const NARROW_REMEDY = `${LET_REMEDY} Or update MetalLB: from 0.11 on, under externalTrafficPolicy Cluster, any speaker announces.`;
+const NARROW_REMEDY = `Update MetalLB: from 0.11 on, under externalTrafficPolicy Cluster, any speaker announces. Or: ${LET_REMEDY}`;
 // siderolabs/talos#9960
 const MARKED_REMEDY =
   'Take the label off Nodes that are to take it; that of Talos is written back, unless it leaves `machine.nodeLabels` of the machine configuration (`$patch: delete`).';

@@ -214,7 +214,7 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   const kept =
     found.length === 0 && inOneZone(facts) && heldText(facts) ? `${VOLUMES_REMEDY}${SOFT_FOR_NEW}` : undefined;
   const [way] = facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.way) || []);
-  return causes[0] && !isHeld ? causes[0].remedy : (found[0]?.remedy ?? kept ?? way);
+  return causes[0] && !isHeld ? causes[0].remedy : (way ?? found[0]?.remedy ?? kept);
 };
 
 const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {
