@@ -236,11 +236,10 @@ const usedText = (report: Explanation, screen: Screen): string => {
   if (used.length === 0) return under('USED', INDENT, `${INDENT}${mark(false)} no route: no ready Node is known\n`);
   const filtered = used.filter(({ mode }) => mode !== '').length;
   const unknown = used.filter(({ reason }) => reason === 'RouterUnknown').length;
-  const good = filtered === (loop?.spreadOnPurpose === true ? 0 : used.length);
   const kept = `${filtered} of ${used.length} routes follow hints${isUnseen(report) ? ' (no client seen takes the cluster IP)' : ''}`;
   const line =
     unknown === 0
-      ? `${mark(good)} ${kept}`
+      ? `${mark(filtered === (loop?.spreadOnPurpose === true ? 0 : used.length))} ${kept}`
       : `${certaintyMark('unknown', screen)} ${unknown < used.length ? `${kept}, ` : ''}${unknown} not known: the data plane cannot be determined`;
   return `${under('USED', INDENT, `${INDENT}${line}\n`)}${usedTable(used, wide)}`;
 };

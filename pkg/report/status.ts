@@ -186,13 +186,12 @@ export const renderStatus = (report: StatusReport, style: Style): string => {
   const findings = report.findings.map((each) => findingText(each, screen)).join('');
   const parts = [admissionText, servicesText, evacuationsText].map((textOf) => textOf(report, screen));
   const admission = [routersText(report, ' '.repeat(12), screen), ...parts].join('');
-  const installed = report.verdict !== 'NotInstalled';
   return [
     verdictText(report, screen),
     clusterText(report, screen),
     findings === '' ? '' : `\n${findings}`,
     ...report.installations.map((installation) => installationText(installation, screen)),
-    installed || report.admission.strays.length > 0 ? `\n${admission}` : '',
+    report.verdict !== 'NotInstalled' || report.admission.strays.length > 0 ? `\n${admission}` : '',
     screen.unseen(report.unseen),
   ].join('');
 };

@@ -109,9 +109,8 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
     // Where no client at all is seen, nor a route, the Service's own sidecars stand for theirs.
     const isFar = near.length === 0 || (clients.length + routes > 0 && !near.some(isOther));
     const possible = hidden !== undefined || bare !== undefined || (isFar && caller === undefined);
-    const isOnly = areKnown && clients.every(counts);
     const among = { image, controller: image, from, clients: [pod, ...clients.filter(counts)] };
-    return [{ client, evidence, possible, all: isOnly, own, ...among }];
+    return [{ client, evidence, possible, all: areKnown && clients.every(counts), own, ...among }];
   });
   const all = areKnown && clients.every(({ ambient }) => ambient === true);
   const ztunnel = byDaemonSet('ztunnel', 'istio-ambient', daemonSets).map((each) => ({ ...each, all }));

@@ -113,8 +113,7 @@ const WORKERS =
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name, wish } = facts;
   const isVainSpread = facts.workloads.some((workload) => zoneConstraint(workload) !== undefined);
-  const isDedicated = facts.index.zones.size > 1 ? WORKERS : undefined;
-  const [single, help = isVainSpread ? SPREAD_IN_ONE : isDedicated] =
+  const [single, help = isVainSpread ? SPREAD_IN_ONE : facts.index.zones.size > 1 ? WORKERS : undefined] =
     placedIn(facts.workloads) === undefined ? ['All ready worker Nodes are'] : PLACED;
   // What is on no Node may be anywhere, as the endpoints of a control plane.
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
@@ -153,7 +152,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isFirst = wanted || type !== 'NodePort' || way?.remedy !== NODE_PORT.remedy || isGateway(facts);
   const isNear = way?.policy === 'Local' || (nodes.length > 1 && isOnEveryNode(facts));
   const isZoneOut = entry.some(({ reason }) => reason === 'ZoneFailsHealthCheck');
-  const isShut = !way?.failure && !way?.isStranded && shutOut(facts, isZoneOut).length > 0;
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const stray = strayCauses(facts);
   const balance = facts.loop?.inForce === true || evacuation.length + stray.length > 0 ? [] : balanceCauses(facts);
@@ -182,7 +180,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...evacuation,
     // Which Node a node port is asked of is the client's choice, unless a load balancer is seen: that nothing asks for zones comes first.
     ...kind.filter(({ reason }) => reason === 'PolicyIgnored'),
-    ...(isFirst && isShut ? outside : []),
+    ...(isFirst && !way?.failure && !way?.isStranded && shutOut(facts, isZoneOut).length > 0 ? outside : []),
     ...(isFirst || way?.failure ? entry : []),
     ...failingCauses(facts),
     ...sure,

@@ -160,7 +160,7 @@ const KEPT: Readonly<Record<string, RegExp>> = {
     /^from (?:Prometheus |-*remoteWrite[._]url$|remote\+write$)/,
   // vectordotdev/vector#6653, #20618
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
-    /^vector-to-vector$/,
+    /\bvector:.* to .*\bvector:/,
   // nats-io/nats-server#1359
   'Restart clients, or have servers tell them to leave (lame duck mode): they choose a server when they connect, and stay.':
     /^(?:nats|4222)$/,
@@ -169,7 +169,7 @@ const KEPT: Readonly<Record<string, RegExp>> = {
     /^faas_function$/,
   // bitnami/charts#3624
   'Each of its Pods has metrics of its own, and Thanos Query has to ask all: a Service with `clusterIP: None` (made anew), which Query names by `dnssrv+_grpc._tcp.` before its name.':
-    /prometheus-thanos|thanos-(?:sidecar|discovery)/,
+    /prometheus-thanos|thanos-(?:sidecar|discovery)| to .*(?:\/prometheus:.*\/thanos:|\/thanos:.*\/prometheus:)/,
   [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
   // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
@@ -230,18 +230,16 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const selected = Object.keys(service.spec?.selector ?? {});
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
-  const isSidecar = ['/prometheus:', '/thanos:'].every((part) => images.some((own) => own.includes(part)));
   const age = images.some((own) => DSKIT.test(own)) ? '`-server.grpc.keepalive.max-connection-age=30s`' : '$&';
   const isAged = facts.workloads.some(({ aged }) => aged);
   const { callers, pods } = callingOf(service, index.bypasses);
   const from = callers.flatMap(({ by, scheme = '', runner }) => [by, scheme, ...runner.images]);
-  const isRelay = [from, images].every((all) => all.some((own) => /\bvector:/.test(own)));
+  const both = `${from.join()} to ${images.join()}`;
   const [reused] = ports.flatMap((own) => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = facts.workloads.some(({ grpc }) => grpc?.includes(`${portOfPods(facts, own)}`));
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
-    const seen = [isSidecar ? 'thanos-sidecar' : '', isRelay ? 'vector-to-vector' : ''];
-    const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected, ...seen];
+    const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected, both];
     const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
     return signs.filter(([, sign]) => texts.some((text = '') => sign.test(text))).map(([remedy]) => ({ own, remedy }));
   });

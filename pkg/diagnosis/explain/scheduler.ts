@@ -170,8 +170,7 @@ export const movesAll = (workload: Workload): boolean => {
 /** Where the ready Pods of each workload are, in its order; undefined where some of them are not ready, or whose they are is not known. */
 export const zonesOfPods = ({ workloads, pods, index, families }: Facts): readonly Zones[] | undefined => {
   const [first] = families.map(({ endpoints }) => countBy(endpoints, ({ zone }) => zone));
-  const total = sumBy(workloads, ({ replicas }) => replicas);
-  if (first === undefined || sumOf(first.values()) !== total) return undefined;
+  if (first === undefined || sumOf(first.values()) !== sumBy(workloads, ({ replicas }) => replicas)) return undefined;
   if (workloads.length === 1) return [first];
   const found = workloads.map(({ podLabels: matchLabels }) => {
     const own = pods.filter(({ ready, labels }) => ready && matchesSelector({ matchLabels }, labels));

@@ -193,8 +193,7 @@ const zonalTargets = (spec: Fields): Fields[] => {
  */
 const localityOf = (object: Fields, all: readonly Fields[]): string | undefined => {
   const hashed = all.some((own) => own['type'] === 'ConsistentHash' || 'weightedZones' in fieldsIn(own, 'zoneAware'));
-  const kept = all.some(keepsZone) ? 'kept' : undefined;
-  if (object['kind'] !== 'DestinationRule') return hashed ? 'hashed' : kept;
+  if (object['kind'] !== 'DestinationRule') return hashed ? 'hashed' : all.some(keepsZone) ? 'kept' : undefined;
   const policy = fieldsIn(object, 'spec.trafficPolicy');
   const setting = fieldsIn(policy, 'loadBalancer')['localityLbSetting'];
   if (textIn(policy, 'loadBalancer.simple') === 'PASSTHROUGH') return 'passthrough';

@@ -75,15 +75,14 @@ export type FlowPolicySummary = Readonly<ReturnType<typeof flowPolicyOf>>;
 export const flowPolicyOf = (object: Fields, { namespace = '', name }: Metadata) => {
   const capacityFrom = textIn(object, 'spec.capacity.from') || 'Requests';
   const percent = wholeIn(object, 'spec.targetUtilizationPercent');
-  // Samples of a query are in whatever unit it has; `Value` is then in that unit as well.
-  const inCores = capacityFrom !== 'Value' || textIn(object, 'spec.metrics.query') === '';
   return {
     namespace,
     name,
     capacityFrom,
     loop: loopOf(object),
     ...defined({
-      demand: inCores ? demandOf(object) : undefined,
+      // Samples of a query are in whatever unit it has; `Value` is then in that unit as well.
+      demand: capacityFrom !== 'Value' || textIn(object, 'spec.metrics.query') === '' ? demandOf(object) : undefined,
       capacity: capacityFrom === 'Value' ? unitsOf(fieldsIn(object, 'spec.capacity')['value']) : undefined,
       targetUtilization: percent === undefined ? undefined : percent / 100,
     }),

@@ -148,13 +148,12 @@ const unknownAnswer = (node: Node, { title, why, source, evidence }: Sign, conte
 
 const statedAnswer = (node: Node, proxy: NonNullable<Stated['proxy']>, context: Context): RouterAnswer => {
   const evidence = [{ object: 'flag', field: '--proxy', value: proxy.kind }];
-  const source = 'as stated by --proxy';
   if (proxy.kind === 'kube-proxy') return kubeProxyAnswer(node, { evidence }, context);
   const [title, rule, versions] =
     proxy.kind === 'cilium'
       ? (['Cilium', proxy.serviceTopology === true ? ciliumRule(proxy.ciliumVersion) : {}, CILIUM_RULES] as const)
       : (['Linkerd', proxy.endpointSlices === false ? {} : LINKERD_RULE, []] as const);
-  const behaviour = behaviourOf(rule, source, versions);
+  const behaviour = behaviourOf(rule, 'as stated by --proxy', versions);
   return routerAnswer(node, { router: proxy.kind, title, evidence, behaviour, proxy }, context);
 };
 

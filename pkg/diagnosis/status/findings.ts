@@ -90,7 +90,6 @@ const installationFindings = (installation: InstallationStatus, evidence: Status
   const { namespace, release, components, leases } = installation;
   const versions = components.map(({ version, image }) => version || image);
   const named = components.map(({ component }, at) => `${component} ${versions[at]}`);
-  const differ = new Set(versions).size > 1;
   return [
     ...components.flatMap((component) => componentFindings(component, namespace, evidence)),
     ...(isUnseen(evidence, 'leases') ? [] : components.flatMap((component) => leaderFindings(component, installation))),
@@ -99,7 +98,7 @@ const installationFindings = (installation: InstallationStatus, evidence: Status
       const age = `Lease ${namespace}/${name}: the last heartbeat is ${ageSeconds} seconds old.`;
       return when(purpose === 'heartbeat' && state === 'Stale', 'LeaseStale', age);
     }),
-    ...when(differ, 'VersionsDiffer', `Release ${namespace}/${release}: ${named.join(', ')}.`),
+    ...when(new Set(versions).size > 1, 'VersionsDiffer', `Release ${namespace}/${release}: ${named.join(', ')}.`),
   ];
 };
 
