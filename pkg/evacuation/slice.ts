@@ -175,12 +175,11 @@ const record = (endpoints: readonly HintedEndpoint[], bases: readonly Base[]): R
   const own = endpoints.map(ownBase);
   const owning = bases.filter((base, index) => base !== NONE && base === own[index]).length;
   const usual = owning > bases.filter((base) => base === NONE).length ? 'own' : 'none';
-  const except = new Map<string, Base>();
-  for (const [index, base] of bases.entries()) {
-    const endpoint = endpoints[index];
-    if (endpoint !== undefined && base !== (usual === 'own' ? own[index] : NONE)) except.set(addressOf(endpoint), base);
-  }
-  return { usual, except };
+  const except = endpoints.flatMap((endpoint, index): [string, Base][] => {
+    const base = bases[index] ?? NONE;
+    return base === (usual === 'own' ? own[index] : NONE) ? [] : [[addressOf(endpoint), base]];
+  });
+  return { usual, except: new Map(except) };
 };
 
 type Named = Readonly<Record<string, unknown>> | null;

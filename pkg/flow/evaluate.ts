@@ -1,22 +1,16 @@
 // What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
 import { type Node, zoneOfNode } from '../apis/core.ts';
-import { byText, countBy } from '../apis/values.ts';
+import { byText, countBy, sumBy } from '../apis/values.ts';
 import { type UnknownSharesCause, zoneShares } from '../upstream/index.ts';
 import { checkDemand, checkEndpoints, checkTarget, checkedCost } from './compile.ts';
 import { type EvaluateInput, type FlowEndpoint, type PlanFigures, type ZoneFigures, amountOf } from './types.ts';
 
 /** Endpoints by the zones they are hinted for; empty where proxies ignore all hints because an endpoint has none. */
 const hintedFor = (endpoints: readonly FlowEndpoint[]): Map<string, FlowEndpoint[]> => {
-  const byZone = new Map<string, FlowEndpoint[]>();
-  if (endpoints.some(({ forZones = [] }) => forZones.length === 0)) return byZone;
-  for (const endpoint of endpoints) {
-    for (const zone of new Set(endpoint.forZones)) {
-      const list = byZone.get(zone);
-      if (list === undefined) byZone.set(zone, [endpoint]);
-      else list.push(endpoint);
-    }
-  }
-  return byZone;
+  if (endpoints.some(({ forZones = [] }) => forZones.length === 0)) return new Map();
+  const pairs = endpoints.flatMap((endpoint) => [...new Set(endpoint.forZones)].map((zone) => ({ zone, endpoint })));
+  const byZone = [...Map.groupBy(pairs, ({ zone }) => zone)];
+  return new Map(byZone.map(([zone, own]) => [zone, own.map(({ endpoint }) => endpoint)]));
 };
 
 const tally = ({ endpoints, demand, cost = () => 1 }: EvaluateInput, zones: readonly string[]) => {
@@ -42,12 +36,9 @@ const tally = ({ endpoints, demand, cost = () => 1 }: EvaluateInput, zones: read
 };
 
 const utilizations = (endpoints: readonly FlowEndpoint[], load: ReadonlyMap<string, number>): Map<string, number> => {
-  const byZone = new Map<string, { load: number; capacity: number }>();
-  for (const { name, zone, capacity } of endpoints) {
-    const sum = byZone.get(zone) ?? { load: 0, capacity: 0 };
-    byZone.set(zone, { load: sum.load + (load.get(name) ?? 0), capacity: sum.capacity + capacity });
-  }
-  return new Map([...byZone].map(([zone, sum]) => [zone, sum.load / sum.capacity]));
+  const carried = (own: readonly FlowEndpoint[]): number => sumBy(own, ({ name }) => load.get(name) ?? 0);
+  const byZone = [...Map.groupBy(endpoints, ({ zone }) => zone)];
+  return new Map(byZone.map(([zone, own]) => [zone, carried(own) / sumBy(own, ({ capacity }) => capacity)]));
 };
 
 const inZoneShareOf = (total: number, local: number, endpoints: number): number => {

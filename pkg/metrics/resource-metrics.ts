@@ -94,13 +94,8 @@ const nanoCoresOf = (container: unknown): bigint | undefined => {
  */
 const coresOfContainers = (containers: unknown): number | undefined => {
   if (!Array.isArray(containers) || containers.length === 0) return undefined;
-  let sum = 0n;
-  for (const container of containers) {
-    const nano = nanoCoresOf(container);
-    if (nano === undefined) return undefined;
-    sum += nano;
-  }
-  return Number(sum) / 1e9;
+  const nano = containers.map(nanoCoresOf);
+  return nano.every((own) => own !== undefined) ? Number(nano.reduce((sum, own) => sum + own, 0n)) / 1e9 : undefined;
 };
 
 /** metrics-server's is a minute at most; a plan by the longest window of all Pods must not be misled by one. */

@@ -59,12 +59,8 @@ const sumOf = (left: MeasuredFlow, right: MeasuredFlow): MeasuredFlow => ({
 
 /** One flow for each Service and pair of zones, in the order of their names. */
 export const addUp = (flows: Iterable<MeasuredFlow>): MeasuredFlow[] => {
-  const sums = new Map<string, MeasuredFlow>();
-  for (const flow of flows) {
-    const known = sums.get(flowKeyOf(flow));
-    sums.set(flowKeyOf(flow), known === undefined ? flow : sumOf(known, flow));
-  }
-  return [...sums].sort(([a], [b]) => byText(a, b)).map(([, flow]) => flow);
+  const alike = [...Map.groupBy(flows, flowKeyOf)].sort(([a], [b]) => byText(a, b));
+  return alike.map(([, own]) => own.reduce(sumOf));
 };
 
 /** Of the connections alone; without those that there are none of. */

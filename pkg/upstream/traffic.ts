@@ -1,6 +1,6 @@
 // What routes mean for traffic: which share of all connections goes from zone to zone, and how unevenly endpoints are loaded.
 import { type Node, zoneOfNode } from '../apis/core.ts';
-import { byText, nameOf, sumBy } from '../apis/values.ts';
+import { byText, nameOf, sumBy, sumsBy } from '../apis/values.ts';
 import { add } from './features.ts';
 import type { ProxyEndpoint } from './proxy/endpoints.ts';
 
@@ -30,8 +30,7 @@ export interface Traffic {
 
 /** Share of all connections that starts on each node. */
 const nodeShares = ({ nodes, weights, countOf = () => 1 }: TrafficInput): { node: Node; share: number }[] => {
-  const size = new Map<string, number>();
-  for (const node of nodes) add(size, zoneOfNode(node), countOf(node));
+  const size = sumsBy(nodes, zoneOfNode, countOf);
   const weightOf = (node: Node): number =>
     countOf(node) * (weights === undefined ? 1 : (weights[zoneOfNode(node)] ?? 0) / (size.get(zoneOfNode(node)) ?? 1));
   const total = nodes.reduce((sum, node) => sum + weightOf(node), 0);

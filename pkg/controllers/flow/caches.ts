@@ -1,7 +1,7 @@
 // The caches of the flow controller, each reduced to the fields that decisions read.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import { type EndpointSlice, type Namespace, type Node, type Service, isSwitching } from '../../apis/core.ts';
-import { defined, identityMeta, keyOf, nameOf, picked, refOf, refOfKey } from '../../apis/values.ts';
+import { defined, identityMeta, keyOf, nameOf, picked, refOf, refOfKey, sumOf } from '../../apis/values.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject, StringMap } from '../../apis/meta.ts';
 import {
@@ -46,24 +46,20 @@ interface FlowPod extends KubernetesObject {
 }
 
 /** The sum over containers; null where one of them does not say, as HPA has it. Sidecars run as long as the Pod and count. */
-const sumOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
+const coresOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
   const ofPod = unitsOf(pod.spec?.resources?.[field]?.['cpu']);
   if (ofPod !== undefined) return ofPod;
   const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  let sum = 0;
-  for (const { resources } of [...(pod.spec?.containers ?? []), ...sidecars]) {
-    const cores = unitsOf(resources?.[field]?.['cpu']);
-    if (cores === undefined) return null;
-    sum += cores;
-  }
-  return sum;
+  const containers = [...(pod.spec?.containers ?? []), ...sidecars];
+  const cores = containers.map(({ resources }) => unitsOf(resources?.[field]?.['cpu']));
+  return cores.every((own) => own !== undefined) ? sumOf(cores) : null;
 };
 
 /** A function that reduces Pods; those with the same CPU share one object. */
 export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
   const pool = new Map<string, PodCpu>();
   return (pod) => {
-    const cpu = { requests: sumOf(pod, 'requests'), limits: sumOf(pod, 'limits') };
+    const cpu = { requests: coresOf(pod, 'requests'), limits: coresOf(pod, 'limits') };
     const key = `${cpu.requests}/${cpu.limits}`;
     const shared = pool.get(key) ?? cpu;
     if (shared === cpu && pool.size < 1_000) pool.set(key, cpu);

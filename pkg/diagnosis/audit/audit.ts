@@ -1,6 +1,6 @@
 // Audits all Services of a cluster: each as explain does, what crosses zones altogether, why, and what would be saved.
 import { type Service, zoneOfNode } from '../../apis/core.ts';
-import { defined, nameOf, sumBy } from '../../apis/values.ts';
+import { defined, nameOf, sumBy, sumsBy } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import type { Finding, Severity } from '../check/check.ts';
@@ -98,12 +98,9 @@ const clusterFindings = (index: SnapshotIndex) => {
 
 /** What routing by zone saves already, by what asks for it. */
 const savedBy = (services: readonly ServiceAudit[]): Readonly<Record<string, number>> => {
-  const sums: Record<string, number> = {};
-  for (const { wanted, monthlyCost } of services) {
-    const { saved = 0 } = monthlyCost ?? {};
-    if (saved > 0) sums[wanted.source] = (sums[wanted.source] ?? 0) + saved;
-  }
-  return sums;
+  const saved = ({ monthlyCost }: ServiceAudit): number => monthlyCost?.saved ?? 0;
+  const saving = services.filter((own) => saved(own) > 0);
+  return Object.fromEntries(sumsBy(saving, ({ wanted }) => wanted.source, saved));
 };
 
 const measuredOf = (bill: Bill | undefined, services: readonly ServiceAudit[]) => {

@@ -1,7 +1,7 @@
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
 import type { JsonPatchOperation } from '../../apis/admission.ts';
 import { annotationOperations, lockOn } from '../../apis/json-patch.ts';
-import { defined } from '../../apis/values.ts';
+import { defined, sumsBy } from '../../apis/values.ts';
 import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
 import { stayingZones } from '../../evacuation/slice.ts';
 import { hintsFor, hintsNow, isZoneName, whenReady } from '../../hints/readiness.ts';
@@ -141,12 +141,6 @@ const capacityOf = ({ capacity, podCpu }: ObservationInput, { pod }: SliceView):
   return capacity.from === 'Requests' ? cpu?.requests : cpu?.limits;
 };
 
-const sumsBy = <T extends Windowed>(samples: readonly T[], zoneOf: (sample: T) => string): Demand => {
-  const sums = new Map<string, number>();
-  for (const sample of samples) sums.set(zoneOf(sample), (sums.get(zoneOf(sample)) ?? 0) + sample.load);
-  return Object.fromEntries(sums);
-};
-
 /** Load by Pod, where a source gives it. */
 const podsOf = (load: Load | undefined): readonly PodLoad[] =>
   load?.kind === 'pods' ? load.samples : (load?.counts?.pods ?? []);
@@ -155,9 +149,11 @@ const podsOf = (load: Load | undefined): readonly PodLoad[] =>
 const measuredOf = (load: Extract<Load, { kind: 'zone-pairs' }>): MeasuredDemand | undefined => {
   if (load.samples.length === 0) return undefined;
   const newest = Math.max(...load.samples.map(({ sampledAt }) => sampledAt));
-  const from = sumsBy(load.samples, ({ sourceZone }) => sourceZone);
+  const loadBy = (zoneOf: (sample: ZonePairLoad) => string): Demand =>
+    Object.fromEntries(sumsBy(load.samples, zoneOf, (sample) => sample.load));
+  const from = loadBy(({ sourceZone }) => sourceZone);
   if (load.counts === undefined) return { demand: from, sampledAt: newest };
-  const to = sumsBy(load.samples, ({ destinationZone }) => destinationZone);
+  const to = loadBy(({ destinationZone }) => destinationZone);
   const window = load.samples.reduce((longest, sample) => Math.max(longest, sample.window), 0);
   return { demand: from, sampledAt: newest, counts: { unit: load.counts.unit, to, window } };
 };
