@@ -140,27 +140,20 @@ const alikeIn = (pool: readonly FlowEndpoint[], most: number) => {
 };
 
 /** Indices of the zones with clients that an endpoint is hinted for, in order; undefined if its hints reach no client at all. */
-const projected = (endpoint: FlowEndpoint, indexOf: ReadonlyMap<string, number>): number[] | undefined => {
-  const zones = new Set<number>();
-  let own = false;
-  for (const name of endpoint.forZones ?? []) {
-    const index = indexOf.get(name);
-    if (index !== undefined) zones.add(index);
-    own ||= name === endpoint.zone;
-  }
-  return zones.size > 0 || (own && !indexOf.has(endpoint.zone)) ? [...zones].sort((a, b) => a - b) : undefined;
+const projected = (
+  { zone, forZones = [] }: FlowEndpoint,
+  indexOf: ReadonlyMap<string, number>,
+): number[] | undefined => {
+  const zones = new Set(forZones.map((name) => indexOf.get(name)).filter((index) => index !== undefined));
+  const own = forZones.includes(zone) && !indexOf.has(zone);
+  return zones.size > 0 || own ? [...zones].sort((a, b) => a - b) : undefined;
 };
 
 const groupsInForce = (members: Compiled['members'], indexOf: ReadonlyMap<string, number>): Group[] =>
   members.flatMap((endpoints, kind) => {
-    const byZones = new Map<string, Group>();
-    for (const endpoint of endpoints) {
-      const zones = projected(endpoint, indexOf);
-      if (zones === undefined) continue;
-      const count = (byZones.get(zones.join())?.count ?? 0) + 1;
-      byZones.set(zones.join(), { kind, zones, count });
-    }
-    return [...byZones.values()];
+    const hinted = endpoints.map((endpoint) => projected(endpoint, indexOf)).filter((zones) => zones !== undefined);
+    const alike = [...Map.groupBy(hinted, (zones) => zones.join()).values()];
+    return alike.map((own) => ({ kind, zones: own[0] ?? [], count: own.length }));
   });
 
 /** Steps of the search; some tenths of a second. Small problems and those with few capacities need a hundredth of it. */

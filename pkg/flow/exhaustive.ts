@@ -189,16 +189,13 @@ const candidatesOf = (problem: Problem, incumbent: Figures) => {
 };
 
 const groupsOf = (slots: readonly Slot[], masks: readonly number[], zones: number): Group[] => {
-  const counts = new Map<string, { kind: number; mask: number; count: number }>();
-  slots.forEach(({ kind }, index) => {
-    const mask = masks[index] ?? 0;
-    const entry = counts.get(`${kind} ${mask}`) ?? { kind, mask, count: 0 };
-    entry.count += 1;
-    counts.set(`${kind} ${mask}`, entry);
-  });
+  const chosen = slots.map(({ kind }, index) => ({ kind, mask: masks[index] ?? 0 }));
+  const alike = [...Map.groupBy(chosen, ({ kind, mask }) => `${kind} ${mask}`).values()];
   const listed = (mask: number): number[] =>
     Array.from({ length: zones }, (_, zone) => zone).filter((zone) => (mask & (1 << zone)) !== 0);
-  return [...counts.values()].map(({ kind, mask, count }) => ({ kind, zones: listed(mask), count }));
+  return alike.flatMap((own) =>
+    own.slice(0, 1).map(({ kind, mask }) => ({ kind, zones: listed(mask), count: own.length })),
+  );
 };
 
 /** Whether all combinations are few enough to look at. */
