@@ -1388,6 +1388,18 @@ const ofBackends = (loadBalancer: object) =>
     loadBalancer,
   });
 
+const mayWatch = (account: string) => [
+  {
+    ...beside(`${RBAC}/v1`, 'Role', {}),
+    rules: [{ apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] }],
+  },
+  {
+    ...beside(`${RBAC}/v1`, 'RoleBinding', {}),
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: 'web' },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'shop', name: account }],
+  },
+];
+
 /** Who goes around the cluster IP of a Service whose hints are as they should be. */
 const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegExp, remedy: RegExp])[] = [
   [
@@ -1395,15 +1407,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     {
       extra: [
         beside('v1', 'Pod', { serviceAccountName: 'otel-agent' }, { name: 'otel-agent' }),
-        {
-          ...beside(`${RBAC}/v1`, 'Role', {}),
-          rules: [{ apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] }],
-        },
-        {
-          ...beside(`${RBAC}/v1`, 'RoleBinding', {}),
-          roleRef: { apiGroup: RBAC, kind: 'Role', name: 'web' },
-          subjects: [{ kind: 'ServiceAccount', namespace: 'shop', name: 'otel-agent' }],
-        },
+        ...mayWatch('otel-agent'),
       ],
     },
     /; otel-agent \(Pod shop\/otel-agent\) watches EndpointSlices and may go around it$/,
@@ -1411,8 +1415,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/open-telemetry/opentelemetry-collector-contrib/pull/25061',
-    { extra: balancing('      k8s:\n        ports:\n        - 4317\n        service: web.shop') },
-    /^! all clients seen go through resolver \(Deployment shop\/otel\)/,
+    {
+      extra: [
+        ...balancing('      k8s:\n        ports:\n        - 4317\n        service: web.shop'),
+        ...mayWatch('default'),
+      ],
+    },
+    /^! all clients seen go through resolver \(Deployment shop\/otel\)(?!.*watches)/,
     /→ an update: releases before September 2023 keep addresses of Pods that are gone/,
   ],
   [

@@ -244,11 +244,13 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     };
   });
   const isRouted = found.some(({ client }) => client === 'ingress' || client === 'gateway');
+  // What shows how it takes them says more than that it may.
+  const shown = new Set(known.flatMap(({ client, evidence }) => (client === 'resolver' ? evidence.object : [])));
   const suspected = watchersOf(service, index.watchers, callers, isRouted);
   type Suspected = (typeof suspected)[number];
   const all: (Omit<Suspected, 'watches'> & Partial<Suspected & (typeof known)[number]>)[] = [
     ...known,
-    ...suspected,
+    ...suspected.filter(({ evidence }) => !shown.has(evidence.object)),
     ...(isDns ? [] : aliasesOf(service, index.members)),
   ];
   return all.sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));

@@ -267,8 +267,7 @@ export const targetsOf = (service: Service, ways: readonly EntryObject[], kinds:
   const set = [...own, service.metadata, ...ways].map((each) => each?.annotations ?? {});
   const [type] = set.flatMap((each) => each['alb.ingress.kubernetes.io/target-type'] ?? []);
   const isEks = ways.some(({ controller }) => controller.startsWith('eks.'));
-  const bare = isEks || (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' ? 'ip' : 'instance';
-  return { set, type: type ?? bare };
+  return { set, type: type ?? (isEks || (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' ? 'ip' : 'instance') };
 };
 
 /** kubernetes/ingress-nginx#4024 */

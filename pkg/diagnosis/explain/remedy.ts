@@ -206,8 +206,7 @@ export type Judge = (service: Service, index: SnapshotIndex) => Judged;
 /** Nodes whose clients reach nothing that serves, by family and port; in part those that reach others too. */
 const failing = ({ facts }: Judged): number =>
   sumBy(facts.routes, ({ used, nodes }) => {
-    const vain = used.filter(isVain).length;
-    return nodes.length * (used.length === 0 ? 1 : vain / used.length);
+    return nodes.length * (used.length === 0 ? 1 : used.filter(isVain).length / used.length);
   });
 
 const overloadOf = ({ facts }: Judged): number =>
