@@ -82,8 +82,7 @@ const createWrites = (exchange: Exchange): Pick<Client, 'create' | 'update' | 'p
     },
     delete: async (resource, ref, options = {}, signal) => {
       const path = objectPath(resource, ref);
-      const call: Call = { method: 'DELETE', path, body: deleteBody(options), refusal: options.refusal };
-      await exchange.json(call, signal);
+      await exchange.json({ method: 'DELETE', path, body: deleteBody(options), refusal: options.refusal }, signal);
     },
   };
 };

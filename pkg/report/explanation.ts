@@ -84,6 +84,7 @@ const aroundTexts = (report: Explanation): string[] => {
 
 /** Causes that neither a tick nor a missing setting is to hide, some only the latter; the first cause stands first. */
 const LIMITS: readonly (readonly [Cause['reason'], string, of?: Explanation['verdict']])[] = [
+  ['SingleEndpoint', 'it has one ready endpoint (SingleEndpoint)', 'NotWanted'],
   ['PodsNotSpread', 'its Pods are not spread over zones (PodsNotSpread)', 'NotWanted'],
   ['PodsWaiting', 'Pods of it wait for a Node (PodsWaiting)', 'NotWanted'],
   ['SlicesBehind', 'its slices are not up to date (SlicesBehind)'],

@@ -290,7 +290,7 @@ describe('kubectl topology explain, on files', () => {
     ],
     [
       'webhook-skipped',
-      /^✗ kube-apiserver \(.*\) calls it and keeps its connections; not wanted: .*; of clients inside, of which none is seen, 33 % of/,
+      /^✗ kube-apiserver \(.*\) calls it and keeps its connections; it has one ready endpoint \(SingleEndpoint\); not wanted: .*; of clients inside, of which none is seen, 33 % of/,
       'garden/endpointslice-webhook',
     ],
     ['zone-is-none', /^\? not known: no share can be predicted \(Nodes of zone "0" may be in any zone/],
