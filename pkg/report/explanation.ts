@@ -136,6 +136,7 @@ const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
   const has = (...codes: Cause['reason'][]): boolean => causes.some(({ reason }) => codes.includes(reason));
   if (has('PolicyIgnored')) return 'not every Node reads internalTrafficPolicy Local';
   if (has('ApiServer', 'ExternalName', 'Headless', 'NoSelector')) return 'no setting of this Service makes zones count';
+  if (has('NoEndpoints')) return 'no endpoint is ready';
   return 'not wanted: the Service has no recognised topology setting';
 };
 

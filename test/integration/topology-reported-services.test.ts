@@ -1598,7 +1598,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'NoEndpoints',
-    /^✗ not wanted: .*no endpoint is ready/,
+    /^✗ no endpoint is ready; no share can be predicted/,
     /NoEndpoints .*leaves out the endpoints of other clusters .*`kubectl annotate service web -n shop service\.cilium\.io\/affinity-`/,
   ],
   // What goes another way for all clients stands before what hints lack, and leaves no command for these.

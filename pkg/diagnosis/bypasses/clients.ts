@@ -89,7 +89,7 @@ export const CLIENTS = clients({
     source: 'apache/apisix-ingress-controller api/v2/apisixroute_types.go',
   },
   skipper: {
-    setting: 'start it with `-kubernetes-topology-zone` set to the zone of its Pods (releases of 2026)',
+    setting: 'start it with `-kubernetes-topology-zone` of its zone (2026), with 3 endpoints or more there',
     source: 'opensource.zalando.com/skipper/kubernetes/zone-aware-routing',
   },
   'skipper/zones': {

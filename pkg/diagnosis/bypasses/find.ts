@@ -201,7 +201,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const { client, evidence, controller = '', possible = false, ...seen } = { ...way, ...more };
     const { own = client.startsWith('node-local') ? index.ofCache : {} } = seen;
     const isTaken = isWaypoint && found.some((each) => each.client === 'istio-ambient' && each.all);
-    const all = seen.all === true || isTaken || isOfRoutes || (!isUsed && client.startsWith('aws-ip-'));
+    const route = (isOfRoutes && !possible) || undefined;
+    const all = seen.all === true || isTaken || route || (!isUsed && client.startsWith('aws-ip-'));
     const plain = CLIENTS[client];
     // What Istio's proxies do is said by istiod.
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
@@ -231,7 +232,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       ...defined({ adds: row.adds, fails: row.fails, how: row.how }),
       ...(index.hasField && asks && { asks }),
       through: plain.usesClusterIp !== undefined || LED.test(client),
-      ...defined({ none: isNone || undefined, route: isOfRoutes || undefined }),
+      ...defined({ none: isNone || undefined, route }),
       setting: (isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),

@@ -91,7 +91,7 @@ const AFTER_FIELD: typeof BY_RULE = {
 export const OF_GARDENER =
   'for layer-7 load balancing over all API servers (IstioTLSTermination) an update of Gardener, which then leaves the field off for them, or topologyAwareRouting off in the Seed or Garden; a patch is reverted';
 
-/** gardener/gardener docs/operations/kube_apiserver_loadbalancing.md */
+/** gardener/gardener docs/operations/kube_apiserver_loadbalancing.md; with layer 7 on Gardener makes a second Service, for mutual TLS. */
 const OR_EVEN =
   'nothing for zones; even load excludes them with one API server in each: layer-7 load balancing (IstioTLSTermination) has it; a patch is reverted';
 
@@ -203,7 +203,6 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
     const [ruled, usual, how] = by;
     const unset = isApiServer && locality === 'unset' && !counts ? OF_NEWER : usual;
-    // Where layer 7 is on, Gardener makes a second Service for it.
     const isLayer7 = seen.services.some((own) => keyOfService(own) === `${keyOfService(service)}-mtls`);
     const set = isApiServer && how?.keeps ? (isLayer7 ? OF_GARDENER : OR_EVEN) : unset;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
@@ -244,6 +243,7 @@ export const readsHints = ({ metadata, spec }: Service, images: readonly string[
 const OPTED_OUT = {
   decides: 'its annotation zalando.org/traffic-zone-aware: "false" has it send to all zones',
   setting: 'without that annotation it keeps to its zone',
+  how: 'sends to all zones by an annotation',
   keeps: false,
 };
 

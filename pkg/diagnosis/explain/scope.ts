@@ -25,15 +25,13 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
   return {
     through: 'clusterIP' as const,
     // What each flag means stands in Client and Found.
-    around: bypasses.map(
-      ({ client, evidence, possible, unsure, byHints, all, route, behind, keeps, how, watches }) => ({
-        client,
-        object: evidence.object,
-        possible: possible || unsure === true,
-        ...defined({ byHints: on(byHints), all: on(all), behind, how, watches }),
-        ...defined({ keeps: on(keeps && ((all && !route) || isServed)) }),
-      }),
-    ),
+    around: bypasses.map(({ client, evidence, possible, unsure, byHints, all, route, keeps, ...way }) => ({
+      client,
+      object: evidence.object,
+      possible: possible || unsure === true,
+      ...defined({ byHints: on(byHints), all: on(all), behind: way.behind, how: way.how, watches: way.watches }),
+      ...defined({ keeps: on(keeps && ((all && !route) || isServed)) }),
+    })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
     /** Only where meters measured it: connections a second past the Service, to the addresses of its endpoints. */
