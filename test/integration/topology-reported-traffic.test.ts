@@ -83,6 +83,12 @@ const NGF = { namespace: 'ngf', name: 'params' };
 
 const istioEntry = (kind: string, spec: object) => beside('networking.istio.io/v1', kind, spec);
 const WAYPOINT = { 'istio.io/use-waypoint': 'waypoint', 'istio.io/use-waypoint-namespace': 'infra' };
+const spaceWith = (labels: Record<string, string>) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: 'shop', labels },
+});
+const podWith = (metadata: object) => beside('v1', 'Pod', { containers: [] }, metadata);
 const ALB_CLASS = { 'kubernetes.io/ingress.class': 'alb' };
 const ALB = { kind: 'IngressClassParams', name: 'alb' };
 const CROSS = 'load_balancing.cross_zone';
@@ -1569,32 +1575,29 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/istio/istio.io/issues/15647',
-    { extra: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels: WAYPOINT } }] },
+    { extra: [spaceWith(WAYPOINT)] },
     around('istio-waypoint'),
-    /istio-waypoint \(Namespace shop\): .*see `kubectl topology explain infra\/waypoint`/,
+    /istio-waypoint \(Namespace shop\): .*see `kubectl topology explain infra\/waypoint`(?!.*kgateway)/,
+  ],
+  [
+    'https://github.com/kgateway-dev/kgateway/issues/11952',
+    {
+      extra: [
+        spaceWith({ 'istio.io/use-waypoint': 'own' }),
+        beside('gateway.networking.k8s.io/v1', 'Gateway', { gatewayClassName: 'kgateway-waypoint' }, { name: 'own' }),
+      ],
+    },
+    around('istio-waypoint'),
+    /see `kubectl topology explain shop\/own`; of kgateway, a restart of the waypoint after each change of trafficDistribution/,
   ],
   [
     'https://github.com/istio/ztunnel/pull/868',
     {
       extra: [
-        {
-          apiVersion: 'v1',
-          kind: 'Namespace',
-          metadata: { name: 'shop', labels: { 'istio.io/use-waypoint': 'waypoint' } },
-        },
+        spaceWith({ 'istio.io/use-waypoint': 'waypoint' }),
         daemonSet('ztunnel', 'istio/ztunnel:1.27.1', 'ztunnel', {}),
-        beside(
-          'v1',
-          'Pod',
-          { containers: [] },
-          { name: 'waypoint', labels: { 'gateway.istio.io/managed': 'istio.io-mesh-controller' } },
-        ),
-        beside(
-          'v1',
-          'Pod',
-          { containers: [] },
-          { name: 'client', annotations: { 'ambient.istio.io/redirection': 'enabled' } },
-        ),
+        podWith({ name: 'waypoint', labels: { 'gateway.istio.io/managed': 'istio.io-mesh-controller' } }),
+        podWith({ name: 'client', annotations: { 'ambient.istio.io/redirection': 'enabled' } }),
       ],
     },
     /^! all clients seen go through istio-waypoint \(Namespace shop\)/,

@@ -59,10 +59,11 @@ export const ofWaypoint = (name: string, service: Service, index: BypassIndex) =
   const at = marks['istio.io/use-waypoint-namespace'] ?? serviceRefOf(service).namespace;
   const zones = zonesOf(index, index.pods.get(at), (labels) => labels[GATEWAY] === name);
   const isEverywhere = zones.length > 0 && index.nodes.every((node) => zones.includes(zoneOfNode(node)));
-  return {
-    controller: `in ${zones.length === 0 ? 'whatever zone' : zones.join(', ')}`,
-    own: isEverywhere ? {} : { keeps: false, setting: EVERY_ZONE.replace('{at}', at) },
-  };
+  const restart = 'of kgateway, a restart of the waypoint after each change of trafficDistribution';
+  const isOf = (own: EntryObject) => own.className.startsWith('kgateway') && own.name === name && own.namespace === at;
+  const todo = [isEverywhere ? [] : EVERY_ZONE.replace('{at}', at), index.entries.some(isOf) ? restart : []].flat();
+  const controller = `in ${zones.length === 0 ? 'whatever zone' : zones.join(', ')}`;
+  return { controller, own: todo.length === 0 ? {} : { keeps: false, setting: todo.join('; ') } };
 };
 
 export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
