@@ -35,8 +35,7 @@ const ACCOUNTING = '/proc/sys/net/netfilter/nf_conntrack_acct';
 export const enableAccounting = (): Promise<void> => writeFile(ACCOUNTING, '1\n');
 
 export const readNodeFacts = async () => {
-  const interfaces = networkInterfaces();
-  const own = Object.values(interfaces).flatMap((list = []) =>
+  const own = Object.values(networkInterfaces()).flatMap((list = []) =>
     list.flatMap(({ address }) => canonicalAddress(address) ?? []),
   );
   const [route, route6, accounting, maxEntries, devices] = await Promise.all([

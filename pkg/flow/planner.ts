@@ -120,8 +120,7 @@ const orSimpler = (plan: Plan, simpler: readonly Plan[]): Plan => {
  */
 export const planHints = (input: PlanInput): Plan => {
   checkPlanInput(input);
-  const demand = sumOf(Object.values(input.demand));
-  if (input.endpoints.length === 0 || demand === 0) return withoutDemand(input);
+  if (input.endpoints.length === 0 || sumOf(Object.values(input.demand)) === 0) return withoutDemand(input);
   const compiled = compile(input);
   const { problem, roomiest, inForce, homeless } = compiled;
   const spreading = input.spreadInForce === true && inForce.length === 0;

@@ -198,8 +198,7 @@ const inPlace = (one: Case, group: string) => {
   if (record === undefined) return settled('AlreadyInZone', group, message);
   if (record.zone === group) return settled('Assigned', group, message);
   // Another writer moved it to the new group before us: the zone to give back at the end is still the one that we remember.
-  const adopted = { ...record, zone: group, losses: 0 };
-  return write(one, [group], 'Adopted', { zone: group, record: adopted, message });
+  return write(one, [group], 'Adopted', { zone: group, record: { ...record, zone: group, losses: 0 }, message });
 };
 
 /** What we wrote is not there any more, though the group still asks for it. */

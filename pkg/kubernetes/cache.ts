@@ -87,8 +87,7 @@ export const createCache = <T extends KubernetesObject>(options: CacheOptions<T>
       const known = informer.hasSynced;
       const refusal = refusalOf(error, group, known);
       refusals = refusal === undefined ? 0 : refusals + 1;
-      const atOnce = refusal === 'absent' && !known;
-      if (refusal !== undefined && (atOnce || refusals >= REFUSALS_MEANT)) {
+      if (refusal !== undefined && ((refusal === 'absent' && !known) || refusals >= REFUSALS_MEANT)) {
         if (state !== refusal)
           logger.warn('resource cannot be read, continuing without it', { resource: plural, group, error });
         return refusal;

@@ -123,8 +123,7 @@ export const createLeaseLock = (options: LeaseLockOptions) => {
 
   /** True while the holder may still believe in its Lease: its duration has not passed since this process saw it change. */
   const isValid = (current: Lease): boolean => {
-    const durationMs = (current.spec?.leaseDurationSeconds ?? 0) * 1_000 || leaseDurationMs;
-    return clock.monotonic() < observedAt + durationMs;
+    return clock.monotonic() < observedAt + ((current.spec?.leaseDurationSeconds ?? 0) * 1_000 || leaseDurationMs);
   };
 
   const claim = async (current: Lease | undefined, signal: AbortSignal): Promise<Attempt> => {

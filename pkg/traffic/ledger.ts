@@ -253,8 +253,7 @@ export const createLedger = (
         else beginAfterAll(known);
       }
       if (flow.event !== 'DESTROY') return;
-      const beginUnseen = lists === 0 ? beginEarly : begin;
-      const entry = known ?? revive(key, flow) ?? beginUnseen(key, flow);
+      const entry = known ?? revive(key, flow) ?? (lists === 0 ? beginEarly : begin)(key, flow);
       addBytes(entry, flow);
       if (entry.series !== undefined && flow.original.bytes === undefined) losses.unaccounted += 1;
       living.delete(key);

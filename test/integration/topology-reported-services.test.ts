@@ -2374,7 +2374,30 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint \(StickyClients\); no setting of this Service makes zones count; .*headless/,
-    /look for other Pods in DNS when a connection ends.*MAX_CONNECTION_AGE.* Headless /,
+    /look for other Pods in DNS when a connection ends.*MAX_CONNECTION_AGE.*Headless .*Leave it headless/,
+    /kubectl expose/,
+  ],
+  [
+    'https://github.com/envoyproxy/envoy/issues/35083',
+    {
+      spec: { ports: [RPC] },
+      extra: [
+        inShop('apps/v1', 'Deployment', podsWith({ image: 'envoyproxy/envoy:v1.30.4', args: ['web.shop.svc:50051'] })),
+      ],
+    },
+    'NotWanted',
+    'StickyClients',
+    /clients may keep to one endpoint/,
+    /Deployment beside names it\. → Have that proxy balance over Pods: .* A headless Service .*`STRICT_DNS`/,
+  ],
+  [
+    'https://github.com/stackrox/stackrox/pull/9643',
+    { spec: { ports: [{ name: 'grpcs-indexer', port: 8443 }], clusterIP: 'None' } },
+    'NotWanted',
+    'StickyClients',
+    /clients may keep to one endpoint/,
+    /Port grpcs-indexer .*MAX_CONNECTION_AGE/,
+    /kubectl expose/,
   ],
   [
     'https://github.com/fluxcd/flagger/issues/1099',

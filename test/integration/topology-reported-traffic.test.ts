@@ -1478,6 +1478,21 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /mesh → a DestinationRule for host web\.shop\.svc\.cluster\.local with `trafficPolicy`/,
   ],
   [
+    'https://github.com/fluxcd/flagger/issues/1719',
+    {
+      extra: [
+        beside('v1', 'Service', { selector: OF_WEB, ports: [{ port: 80 }] }, { name: 'web-primary' }),
+        istioEntry('VirtualService', {
+          gateways: ['edge/public'],
+          http: [{ route: [{ destination: { host: 'web-primary' } }] }],
+        }),
+        istioEntry('DestinationRule', { host: 'web', trafficPolicy: { outlierDetection: {} } }),
+      ],
+    },
+    around('istio-gateway'),
+    /sends to another Service of the same Pods, for which no DestinationRule of this one counts.*explain shop\/web-primary/,
+  ],
+  [
     'https://github.com/submariner-io/lighthouse/issues/1989',
     { extra: [beside('multicluster.x-k8s.io/v1alpha1', 'ServiceExport', {})] },
     maybeAround('clusterset'),

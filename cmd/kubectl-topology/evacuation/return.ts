@@ -42,8 +42,7 @@ const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> =
 export const runReturn = (io: Io, zone: string, flags: FlagsOf<typeof RETURN_FLAGS>): Promise<ExitCode> =>
   withClient<ExitCode>(flags, async (client) => {
     // Where the cluster does not even know the kind, slices may show an evacuation all the same.
-    const all = (await listEvacuations(client, io.signal)) ?? [];
-    const own = all.filter(({ spec }) => spec.zone === zone);
+    const own = ((await listEvacuations(client, io.signal)) ?? []).filter(({ spec }) => spec.zone === zone);
     if (own.length === 0 && flags.direct !== true) {
       const { slices } = await listMarked(client, zone, io.signal);
       if (slices.length === 0) throw new UsageError(`no evacuation of ${zone}, and no slice shows one`);

@@ -98,8 +98,7 @@ const readObjects = async (paths: readonly string[], { readStdin }: Pick<Io, 're
       continue;
     }
     for (const found of await findFiles(path).catch(asInputError(path))) {
-      const text = (await readFound(found).catch(asInputError(found.name))).toString('utf8');
-      readText(text, found.name, take);
+      readText((await readFound(found).catch(asInputError(found.name))).toString('utf8'), found.name, take);
     }
   }
 };

@@ -134,8 +134,7 @@ const servicesOfPod = (cache: Cache<FlowSlice>, object: KubernetesObject): Set<s
 
 const projectNamespace = ({ metadata = {} }: Namespace): Namespace => {
   const { name, labels, annotations, resourceVersion } = metadata;
-  const kept = picked(annotations, [ANNOTATION_HINTS]);
-  return { metadata: defined({ name, labels, annotations: kept, resourceVersion }) };
+  return { metadata: defined({ name, labels, annotations: picked(annotations, [ANNOTATION_HINTS]), resourceVersion }) };
 };
 
 export const openFlowCaches = (open: OpenCache, { enabled: grouped }: FlowControllerConfiguration['nodeGroups']) => {

@@ -159,7 +159,8 @@ export const CLIENTS = clients({
   kgateway: {
     byRule: 'BackendConfigPolicy',
     decides: "kgateway's Envoy chooses; it reads trafficDistribution of the Service, and a change of it late",
-    setting: '`spec.trafficDistribution` of the Service, then a restart of the gateway, or a zonal BackendConfigPolicy',
+    setting:
+      '`spec.trafficDistribution` of the Service, then a restart of the gateway, or a BackendConfigPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 2.4)',
     asks: true,
     source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
@@ -193,7 +194,7 @@ export const CLIENTS = clients({
   'aws-ip-targets': {
     decides: 'the load balancer sends to Pods, of any zone if cross-zone is on (of an ALB by default, an NLB if set)',
     setting:
-      'target group attribute `load_balancing.cross_zone.enabled=false`, with a Pod in every zone; for an NLB also `dns_record.client_routing_policy=availability_zone_affinity`',
+      '`load_balancing.cross_zone.enabled=false`, with a Pod in every zone: of an NLB in the annotation `service.beta.kubernetes.io/aws-load-balancer-attributes` of its Service, with `dns_record.client_routing_policy=availability_zone_affinity`, else as target group attribute',
     source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; ELB "disable-cross-zone"',
   },
   'aws-ip-targets/nlb': {
@@ -301,7 +302,7 @@ export const CLIENTS = clients({
     decides:
       'clients choose among the addresses that DNS returns, gRPC without `round_robin` one, and new ones when a connection ends; sidecars keep to the choice, whatever a DestinationRule says',
     setting:
-      'a Service with a cluster IP beside it, a headless one for each zone, or names by zone in a CoreDNS that has coredns/coredns#8388 (2026-08); trafficDistribution has no effect',
+      'a headless Service for each zone, one with a cluster IP beside it (not where clients keep a connection), or names by zone in a CoreDNS that has coredns/coredns#8388 (2026-08); trafficDistribution has no effect',
     source: 'kubernetes.io "Headless Services"; coredns/coredns#6406, #8388; grpc/grpc-go#6718; istio/istio#50967',
   },
   'node-local-dns': {

@@ -7,7 +7,7 @@ import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
-import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin } from './members.ts';
+import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin, podsOf } from './members.ts';
 import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, ifKept } from './settings.ts';
 import { PROVIDERS, targetsOf } from './settings.ts';
 import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, placedText, splitText } from './gateways.ts';
@@ -139,6 +139,17 @@ const byHeadless = (service: Service, namespace: string, index: BypassIndex): Fo
     });
   });
 
+/** Routes to another Service of the same Pods, where a DestinationRule names this one: fluxcd/flagger#1719. */
+const byOthers = (service: Service, key: string, index: BypassIndex): Found[] => {
+  const kinds = index.byService.get(key)?.map(({ entry }) => entry.kind) ?? [];
+  if (!kinds.includes('DestinationRule') || !kinds.every((kind) => SENDS_NOTHING.test(kind))) return [];
+  const decides = 'it sends to another Service of the same Pods, for which no DestinationRule of this one counts';
+  const own = { decides, setting: 'a rule for that, see `kubectl topology explain {value}`', keeps: false };
+  return (index.members.alike.get(podsOf(service)) ?? [])
+    .flatMap((each) => byEntries(each, keyOfService(each), index))
+    .flatMap((each) => (each.client === 'istio-gateway' ? { ...each, own } : []));
+};
+
 const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   const auto = nodes.filter((node) => computeTypeOf(node) === 'auto');
   return auto.slice(0, 1).map((node) => ({
@@ -164,8 +175,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const isDns = isOther || key === 'kube-system/kube-dns';
   // GKE has redirects of its own.
   const isCilium = index.images.some((image) => /^(?!gke).*\bcilium[:@]/.test(image));
-  const around = byEntries(service, key, index);
-  const routes = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)) ?? [];
+  const around = [...byEntries(service, key, index), ...byOthers(service, key, index)];
+  const sent = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)).length || around.length;
   const cache = isCilium && !around.some(({ all }) => all) ? 'node-local-dns/cilium' : 'node-local-dns';
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
   const isCalled = callers.some((runner) => !selects(service, runner));
@@ -176,7 +187,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     ...(isDns ? [...byDaemonSet('node-local-dns', cache, index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
-    ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, around, routes.length, index)),
+    ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, around, sent, index)),
     ...(service.spec?.clusterIP === 'None' ? [] : byHeadless(service, namespace, index)),
     ...byWaypoint(service, index),
     ...ofShoot(service, index),
@@ -194,7 +205,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const isSame = ({ entry, client, possible }: Found) =>
     possible || ((entry || client === KEDA) && client === first && !NO_ROUTE.test(client));
   /** No other client is seen than routes of one kind. */
-  const isOfRoutes = isInside && routes.length === ways.filter(({ entry }) => entry).length && ways.every(isSame);
+  const isOfRoutes = isInside && sent === ways.filter(({ entry }) => entry).length && ways.every(isSame);
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};

@@ -76,7 +76,7 @@ export const withoutOtherHosts = (services: readonly Service[]) => {
   };
 };
 
-const podsOf = ({ metadata, spec }: Service): string => {
+export const podsOf = ({ metadata, spec }: Service): string => {
   const labels = Object.entries(spec?.selector ?? {}).map((pair) => pair.join('='));
   return [metadata?.namespace, ...labels.sort(byText)].join();
 };

@@ -46,7 +46,7 @@ const BY_RULE: Readonly<
   off: ['{rule} switches locality off', SWITCH],
   distribute: [
     'Envoy follows `distribute` of {rule}: clients in what a `from` names go to its `to` alone, and fail where that has no ready endpoint (it excludes failover); all others go to any zone',
-    '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over',
+    '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over (in another order by `failoverPriority`)',
   ],
   kept: [KEPT, '', { keeps: true }],
   // gateway.envoyproxy.io "Zone Aware Routing", Supported Combinations
@@ -77,7 +77,7 @@ const BY_RULE: Readonly<
 /** The same, of what the field of the Service comes before in versions that know it: istio/istio#21779, #42570, #15556, #47804, #52898. */
 const AFTER_FIELD: typeof BY_RULE = {
   meshOff: ['ConfigMap istio switches locality off for the mesh, and {rule} not on', SWITCH],
-  unset: [undefined, '`outlierDetection`, or for even load before 1.24 `localityLbSetting.enabled: false`, in {rule}'],
+  unset: [undefined, `${OUTLIER}, or there (LEAST_REQUEST over all, before 1.24) \`localityLbSetting.enabled: false\``],
   meshDistribute: [
     'ConfigMap istio has `localityLbSetting.distribute`, which counts for all that has no rule of its own: shares to what it names, and nothing to anything else, so that endpoints without a zone fail',
     'a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting.enabled: true` and `outlierDetection` (its own zone first), or with `enabled: false` (all alike), or other shares there',
@@ -200,7 +200,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (by !== undefined) {
     const { owner } = rule?.settings ?? {};
-    const through = owner === undefined ? '' : ` (through ${owner}, which owns it)`;
+    const from = owner?.replace(/^Canary /, '`spec.service.trafficPolicy` of $&');
+    const through = from === undefined ? '' : ` (through ${from}, which owns it)`;
     const [ruled, usual, how] = by;
     const unset = isApiServer && locality === 'unset' && !counts ? OF_NEWER : usual;
     const isLayer7 = seen.services.some((own) => keyOfService(own) === `${keyOfService(service)}-mtls`);

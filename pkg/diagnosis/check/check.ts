@@ -260,8 +260,7 @@ export const check = (manifests: Manifests, options: CheckOptions = {}) => {
     const callers = calls.filter((entry) => entry.services.includes(`${namespace}/${name}`));
     if (!speaks) report(object, silence(service, behind, callers));
     // A value with a domain names the heuristic of another controller.
-    const asksAnother = wish.source === 'topology-mode' && wish.value.includes('/');
-    if (wish.mode !== 'none' || hasStrategy || asksAnother)
+    if (wish.mode !== 'none' || hasStrategy || (wish.source === 'topology-mode' && wish.value.includes('/')))
       for (const workload of behind) report(object, placementRules(workload));
   }
   const rank = ({ severity }: Finding): number => SEVERITIES.indexOf(severity);

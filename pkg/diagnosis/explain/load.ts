@@ -176,7 +176,7 @@ const KEPT: Readonly<Record<string, RegExp>> = {
     /(?:^|-)otlp-?http(?:-|$)|^4318$/,
   // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964), openimsdk/open-im-server#2164.
   [OF_AGE]:
-    /(?:^|-)(?:grpc|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/,
+    /(?:^|-)(?:grpcs?|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/,
   // gardener/gardener#11551, #8810
   'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).':
     /apiserver$/,
@@ -216,10 +216,10 @@ const NAMED_REMEDY =
 const NATIVE_REMEDY =
   'For even load a route of the Kubernetes providers without `nativeLB`: then Traefik balances over Pods, in whatever zone. Or `maxIdleConnsPerHost: -1` in the ServersTransport of the route (or `--serversTransport.maxIdleConnsPerHost=-1` for all), which opens a connection for each request (of HTTP/1.1).';
 
-/** apache/apisix#4634; these keep pools of connections without being asked to, which NGINX does not */
+/** apache/apisix#4634, envoyproxy/envoy#35083; these keep pools of connections without being asked to, which NGINX does not */
 const POOLS = /(?:^|\/)(?:apisix|kong|kong-gateway|haproxy|envoy)[:@]/;
 const OF_POOLS =
-  'Have that proxy balance over Pods: it sees one address, the cluster IP, to which its algorithm does nothing. Ingresses or routes of its controller give it the addresses of Pods, and so does a headless Service, where it looks names up anew.';
+  'Have that proxy balance over Pods: it sees one address, the cluster IP, to which its algorithm does nothing. A headless Service gives it the addresses of Pods, where it looks names up anew (Envoy: `STRICT_DNS`), and so do Ingresses or routes of its controller.';
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
 export const stickyCauses = (facts: Facts): Cause[] => {
@@ -298,11 +298,11 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const evidence = `${port} is TCP for Istio, by ${taken}: its sidecars balance connections, not requests, and such a client keeps one.${who}`;
     return [cause('used', 'StickyClients', evidence, NAMED_REMEDY)];
   }
+  const pooled = !bypasses[0] && (reused?.remedy ?? OF_AGE) === OF_AGE && from.some((each) => POOLS.test(each));
   if (reused === undefined) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
-    const pooled = bypasses.length === 0 && from.some((each) => POOLS.test(each));
     const isScaled = scaler && (isFew || type !== 'ClusterIP');
     const isMeant = (pods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
     const remedy = images.join().includes('ingress-nginx') ? OF_NGINX : OF_AGE;
@@ -314,7 +314,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   const stage = isFew && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
-  const remedy = reused.remedy
+  const remedy = (pooled ? OF_POOLS : reused.remedy)
     .replace('a headless Service', twin ? `headless ${twin}` : '$&')
     .replace('MAX_CONNECTION_AGE', age);
   return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${direct}${remedy}`)];

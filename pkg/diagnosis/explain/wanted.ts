@@ -17,6 +17,7 @@ import { askingNote, elsewhere, nearRemedy, presentAnnotation, settingsFor } fro
 import { PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
 import { lastEvent, workingCounts } from './given.ts';
+import { stickyCauses } from './load.ts';
 import { localCauses } from './local.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle } from './scheduler.ts';
@@ -82,6 +83,9 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
 
 const MEMBERS_REMEDY =
   'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
+/** grpc/grpc-java#10708, stackrox/stackrox#9643 */
+const KEPT_HEADLESS =
+  'Leave it headless: behind a cluster IP each such client has one Pod for all its requests. Zones count where clients choose by them, or a proxy in between (a mesh, a Gateway).';
 const AUTO_DNS_REMEDY =
   'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node. Pods of the CoreDNS add-on would serve Nodes of other kinds only.';
 const UNWRITTEN_REMEDY = 'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh).';
@@ -130,7 +134,9 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const unmapped = apart && ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`;
   const none = `Service ${name} has clusterIP None${ofProgram?.known === 'members' ? `: ${ofProgram.decides}` : ''}.${unmapped ?? ''}`;
   causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
-  if (clusterIP === 'None') causes.push(cause('wanted', 'Headless', none, members));
+  const isKept = members === undefined && stickyCauses(facts).length > 0;
+  const headless = cause('wanted', 'Headless', none, isKept ? KEPT_HEADLESS : members);
+  if (clusterIP === 'None') causes.push(isKept ? { ...headless, fix: [] } : headless);
   // kubernetes/website#42748
   const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1)));
   if (!hasSelector(service) && endpoints.length > 0 && (!isHinted(facts) || unused.length > 0)) {

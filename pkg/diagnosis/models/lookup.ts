@@ -77,8 +77,7 @@ export const isAzure = ({ metadata, spec }: Node): boolean =>
  * number in several (Azure/karpenter-provider-azure#1002).
  */
 export const noZonesOf = (nodes: readonly Node[]): string[] => {
-  const zones = new Set(nodes.filter(isAzure).map(zoneOfNode));
-  return [...zones].filter((zone) => /^\d+$/.test(zone)).sort(byText);
+  return [...new Set(nodes.filter(isAzure).map(zoneOfNode))].filter((zone) => /^\d+$/.test(zone)).sort(byText);
 };
 
 export type ReadyEndpoint = ReturnType<typeof readyEndpoint>;

@@ -52,8 +52,7 @@ export const namesIn = (podSpec: Fields) => {
     ...listIn(container, 'env').map((item) => pickTexts(item, 'name', 'value')),
     ...['command', 'args'].flatMap((key) =>
       textsIn(container, key).map((value, at, { [at - 1]: before = '' }) => {
-        const flag = /^-+[\w.-]+$/.exec(before)?.[0];
-        return { name: flag ?? /^-*\w[\w.-]*(?==)/.exec(value)?.[0] ?? key, value };
+        return { name: /^-+[\w.-]+$/.exec(before)?.[0] ?? /^-*\w[\w.-]*(?==)/.exec(value)?.[0] ?? key, value };
       }),
     ),
   ]);

@@ -32,8 +32,7 @@ import { SimulationError, withoutHints } from '../models/what-if.ts';
  */
 const neededComponentOf = (mode: ModeName, settings: RoutingSettings, managed: boolean) => {
   if (isPlannedStrategy(mode)) return 'planner';
-  const byField = managed && settings.trafficDistribution !== undefined;
-  return isStrategy(mode) && !byField ? 'webhook' : 'controlPlane';
+  return isStrategy(mode) && !(managed && settings.trafficDistribution !== undefined) ? 'webhook' : 'controlPlane';
 };
 
 /** First version whose control plane (for strategies: with this project) knows the mode with the gates given. */

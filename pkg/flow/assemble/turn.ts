@@ -286,8 +286,7 @@ export const turnByLoad = (input: TurnInput): Turn => {
   if (observation.endpoints.length > 0)
     return input.settings.mode === 'Observe' ? observed(input, observation) : enforced(input, observation);
   // Nothing to plan, and nothing to measure: what comes next begins anew, with what the slices carry.
-  const plan = input.state?.plan ?? planOnSlices(input.slices, input.remembered);
-  return { ...unmeasured(plan), observation };
+  return { ...unmeasured(input.state?.plan ?? planOnSlices(input.slices, input.remembered)), observation };
 };
 
 /** A plan keeps to a fifth above the fair share, and is given up only where it is further off, or much dearer than need be. */

@@ -183,8 +183,7 @@ export const estimateDemand = (before: Estimate, rows: readonly LoadRow[], beyon
       at(precision, left, right),
     ),
   );
-  const pulled = times(precision, before.mean);
-  const gradient = pulled.map((value, zone) =>
+  const gradient = times(precision, before.mean).map((value, zone) =>
     rows.reduce(
       (sum, row, index) => sum + (weights[index] ?? 0) * (row.shares[zone] ?? 0) * loadOf(row, before.mean, beyond),
       value,

@@ -271,8 +271,7 @@ const returnNow = (input: DecideInput): Choice => {
   const { policy, time, past, fellAt } = input;
   const dwellPassed = time - (past[0]?.time ?? time) >= policy.downDwellSeconds - policy.planIntervalSeconds;
   // Where a loop has just begun, a guess is no reason to wait: no other sample says that demand was ever that high.
-  const firstGuess = input.before.previous !== null;
-  const afterDwell = dwellPassed || firstGuess ? returned(input) : NOTHING;
+  const afterDwell = dwellPassed || input.before.previous !== null ? returned(input) : NOTHING;
   const quick = afterDwell.hints === undefined && fellAndStayed(input);
   const sinceFall = past.filter((entry) => entry.time > (fellAt ?? 0));
   const { hints, cutShort } = quick ? returned({ ...input, past: sinceFall }) : afterDwell;

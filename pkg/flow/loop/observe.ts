@@ -68,8 +68,7 @@ const STILL_TO_COME = 0.5;
 /** Demand after a jump, guessed from a window that it may lie in; the guess alone never fills the endpoints above `room`. */
 const afterJump = (before: Estimate, after: Estimate, room: number): Demand => {
   const rises = after.mean.map((now, index) => STILL_TO_COME * Math.max(0, now - (before.mean[index] ?? 0)));
-  const free = Math.max(0, room - sumOf(after.mean));
-  const factor = Math.min(1, free / Math.max(Number.MIN_VALUE, sumOf(rises)));
+  const factor = Math.min(1, Math.max(0, room - sumOf(after.mean)) / Math.max(Number.MIN_VALUE, sumOf(rises)));
   return Object.fromEntries(
     after.zones.map((zone, index) => [zone, (after.mean[index] ?? 0) + factor * (rises[index] ?? 0)]),
   );

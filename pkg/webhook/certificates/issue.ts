@@ -74,8 +74,7 @@ export const ipBytes = (address: string): Buffer => {
   if (family === 4) return Buffer.from(address.split('.').map(Number));
   if (family !== 6 || address.includes('%')) throw new RangeError(`not an IP address: ${address}`);
   // The URL parser writes an IPv4 tail as hexadecimal groups, which leaves one form to expand.
-  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = '', tail] = canonical.split('::');
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const groups = (text: string): number[] =>
     text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
   const left = groups(head);

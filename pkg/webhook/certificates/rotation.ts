@@ -108,8 +108,7 @@ export const decideRotation = (stored: StoredFacts, now: number, policy = DEFAUL
     return { kind: 'IssueServer', signer, reason: why[0], message: why[1] } as const;
   }
   if (previous !== undefined && server?.issuer === 'current') {
-    const overdue = now >= issuedAt(current) + policy.retentionMs || now >= previous.notAfter;
-    if (overdue)
+    if (now >= issuedAt(current) + policy.retentionMs || now >= previous.notAfter)
       return { kind: 'DropPrevious', message: 'the previous certificate authority is no longer needed' } as const;
   }
   return { kind: 'Keep' } as const;

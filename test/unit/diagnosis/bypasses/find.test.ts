@@ -151,7 +151,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'of the Service before that of the mesh',
     [rule(DETECTS, 'istio-system'), rule({})],
-    /outlierDetection`, or for even load before 1\.24 .* in DestinationRule shop/,
+    /outlierDetection` in DestinationRule shop/,
   ],
   [
     'with locality off for the mesh',
@@ -202,7 +202,11 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
     ],
     /^`failoverPriority` of DestinationRule shop\/r does not name the zone/,
   ],
-  ['of another owner', [rule({}, 'shop', {}, OWNER)], /in DestinationRule shop\/r \(through Canary web, /],
+  [
+    'of another owner',
+    [rule({}, 'shop', {}, OWNER)],
+    /in DestinationRule shop\/r, .* \(through `spec\.service\.trafficPolicy` of Canary web/,
+  ],
   ['of Kuma for the mesh', [zonal({ kind: 'Mesh' })], /^Envoy prefers its own zone by MeshLoadBalancingStrategy/],
   ['of Kuma for it', [zonal({ kind: 'MeshService', name: 'web_shop_svc_80' })], /^Envoy prefers its own zone by/],
   [
