@@ -1,7 +1,7 @@
 // The words that every schema is built from: of configuration files, of providerConfigs and of CustomResourceDefinitions.
 import * as Type from '@sinclair/typebox';
 import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
-import { defined, isFields, orElse } from './values.ts';
+import { defined, isFields, keptIn, orElse } from './values.ts';
 
 /** Unknown fields are refused, as in files; an API server prunes them. */
 export const CLOSED = { additionalProperties: false };
@@ -157,7 +157,5 @@ export const checkOf = <T, S extends object = object>(
   options: Options = {},
   around: (schema: S) => AnySchemaObject = (own) => own,
 ): ValidateFunction<T> => {
-  const check = compiled.get(schema) ?? createAjv(options).compile(around(schema));
-  compiled.set(schema, check);
-  return check as ValidateFunction<T>;
+  return keptIn(compiled, schema, () => createAjv(options).compile(around(schema))) as ValidateFunction<T>;
 };

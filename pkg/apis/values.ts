@@ -127,6 +127,17 @@ export const sumOf = (values: Iterable<number>): number => {
   return sum;
 };
 
+/** What the map holds under the key; where it holds nothing, what is made, which it holds from then on. */
+export const keptIn = <K, V>(
+  map: { get(key: K): V | undefined; set(key: K, value: V): unknown },
+  key: K,
+  make: () => V,
+): V => {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
+};
+
 /** How often each of these names is among others, in their order. */
 export const tally = <K extends string>(names: readonly K[], all: readonly K[]): Record<K, number> =>
   Object.fromEntries(names.map((name) => [name, all.filter((own) => own === name).length])) as Record<K, number>;

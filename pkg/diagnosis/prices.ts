@@ -1,7 +1,7 @@
 // What traffic between zones and regions costs: tables of prices, built in or given, and the bill of a traffic matrix.
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
-import { type Fields, byText, nameOf } from '../apis/values.ts';
+import { type Fields, byText, keptIn, nameOf } from '../apis/values.ts';
 import { isAzure } from './models/lookup.ts';
 import { FieldError, asFields, asStrings, asText, fieldAt, listReader } from './project/fields.ts';
 import { reader, record, requiredTextAt } from './project/fields.ts';
@@ -143,8 +143,7 @@ export const weightedSum = (parts: readonly (readonly [matrix: TrafficShares, fa
   const cells = new Map<string, Map<string, number>>();
   for (const [matrix, factor] of parts)
     for (const [from, row] of matrix) {
-      const own = cells.get(from) ?? new Map<string, number>();
-      cells.set(from, own);
+      const own = keptIn(cells, from, () => new Map<string, number>());
       for (const [to, share] of row) own.set(to, (own.get(to) ?? 0) + share * factor);
     }
   return cells;

@@ -1,5 +1,5 @@
 // Records Kubernetes Events without ever getting in the way: repeats are counted on one Event, floods and failures are dropped.
-import { defined, timeText } from '../apis/values.ts';
+import { defined, keptIn, timeText } from '../apis/values.ts';
 import type { Event } from '../apis/core.ts';
 import { EVENTS } from '../apis/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -93,11 +93,8 @@ const eventKey = (event: EventInput): string =>
 const createSpamFilter = (clock: Clock): ((event: EventInput) => boolean) => {
   const buckets = createLru<TokenBucket>(REMEMBERED);
   return (event) => {
-    const key = objectKey(event);
-    const bucket =
-      buckets.get(key) ?? createTokenBucket({ clock, ratePerSecond: RATE_PER_OBJECT, burst: BURST_PER_OBJECT });
-    buckets.set(key, bucket);
-    return bucket.tryTake();
+    const rate = { ratePerSecond: RATE_PER_OBJECT, burst: BURST_PER_OBJECT };
+    return keptIn(buckets, objectKey(event), () => createTokenBucket({ clock, ...rate })).tryTake();
   };
 };
 

@@ -1,5 +1,5 @@
 // The indexed cache behind an informer, and the answers to our own writes until it has caught up with them.
-import { scopedRefOf } from '../apis/values.ts';
+import { keptIn, scopedRefOf } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Indexers, WatchEvent } from './types.ts';
@@ -70,9 +70,7 @@ export const createStore = <T extends KubernetesObject>(options: StoreOptions<T>
     for (const [name, index] of indexes) {
       for (const value of guarded(`index "${name}"`, object, () => indexers[name]?.(object)) ?? []) {
         found.push([index, value]);
-        const bucket = index.get(value);
-        if (bucket === undefined) index.set(value, new Map([[key, object]]));
-        else bucket.set(key, object);
+        keptIn(index, value, () => new Map<string, T>()).set(key, object);
       }
     }
     if (found.length > 0) places.set(key, found);

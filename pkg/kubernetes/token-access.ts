@@ -1,6 +1,6 @@
 // Whether the bearer of a token may read a path here: asked of the API server, as kube-rbac-proxy and controller-runtime do.
 import { createHash } from 'node:crypto';
-import { defined } from '../apis/values.ts';
+import { defined, keptIn } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS } from '../apis/resources.ts';
 import { type TokenBucket, createLru, createTokenBucket } from './rate-limiter.ts';
@@ -60,8 +60,7 @@ export const createTokenAccess = (options: {
 
   const mayAsk = (key: string, source: string): boolean => {
     if (good.get(key) === true) return ofGood.tryTake();
-    const own = sources.get(source) ?? createTokenBucket({ clock, ...RATE_OF_SOURCE });
-    sources.set(source, own);
+    const own = keptIn(sources, source, () => createTokenBucket({ clock, ...RATE_OF_SOURCE }));
     return own.tryTake() && ofUnknown.tryTake();
   };
 

@@ -1,5 +1,5 @@
 // Reads what Prometheus' `/api/v1/query` answers, whatever it really is: rows of labels and a number with a few sentences on the rest, or a LoadError.
-import { type Fields, isFields, parseJson } from '../apis/values.ts';
+import { type Fields, isFields, keptIn, parseJson } from '../apis/values.ts';
 import { LoadError, type LoadFailure } from './types.ts';
 
 /** Longest name of an answer that is quoted; a Pod's has at most 253 characters. */
@@ -19,9 +19,7 @@ export const createProblems = () => {
   return {
     /** Counts one of a kind; `example` is shown for the first, for example the name of a Pod. */
     count(kind: string, example?: string): void {
-      const known = kinds.get(kind);
-      if (known === undefined) kinds.set(kind, { count: 1, example });
-      else known.count += 1;
+      keptIn(kinds, kind, () => ({ count: 0, example })).count += 1;
     },
     /** A sentence as it is; repeated ones are reported once. */
     say: (sentence: string): void => void said.add(sentence),

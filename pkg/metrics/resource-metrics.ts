@@ -2,7 +2,7 @@
 // The newest usage of every Pod is kept on our own clock, whatever the answers really are.
 import type { LabelSelector, LabelSelectorRequirement } from '../apis/admission.ts';
 import { RESOURCE_METRICS } from '../apis/config/load-sources.ts';
-import { defined, isFields, sumBy } from '../apis/values.ts';
+import { defined, isFields, keptIn, sumBy } from '../apis/values.ts';
 import { nanoOf, parseDuration } from '../apis/quantity.ts';
 import { resource } from '../apis/resources.ts';
 import { createDeadline } from '../kubernetes/wait.ts';
@@ -42,8 +42,7 @@ export const createListScope = () => {
     /** The selector to list with; undefined: list the namespace, for all who ask. */
     choose({ namespace, service, pods }: LoadQuery, selector: string | undefined, nowMs: number): string | undefined {
       prune(nowMs);
-      const known = namespaces.get(namespace) ?? { services: new Map<string, Asked>(), whole: undefined };
-      namespaces.set(namespace, known);
+      const known = keptIn(namespaces, namespace, () => ({ services: new Map<string, Asked>(), whole: undefined }));
       known.services.set(service, { pods: pods.size, at: nowMs });
       if (selector === undefined || known.services.size === 1) return selector;
       // Unknown, or once again unknown: listing it as a whole is how it gets known.

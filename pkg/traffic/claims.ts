@@ -1,5 +1,6 @@
 // What objects say of a key: all of it, so that the next one counts when one goes.
 // A bounded table that owners of namespaces fill by what they create: once it is full, each namespace has an equal share.
+import { keptIn } from '../apis/values.ts';
 
 /**
  * While there is room, all may have it. Without room a namespace below its share takes the newest entry of the namespace with the most,
@@ -48,9 +49,7 @@ export const createShares = <T>(
       const namespace = namespaceOf(value);
       if (!hasRoom(namespace)) return false;
       entries.set(key, value);
-      const keys = namespaces.get(namespace);
-      if (keys === undefined) namespaces.set(namespace, new Set([key]));
-      else keys.add(key);
+      keptIn(namespaces, namespace, () => new Set<string>()).add(key);
       return true;
     },
     remove,

@@ -2,7 +2,7 @@
 import { type EndpointSlice, type Node, type Service, zoneOfNode } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY, SLICE_CONTROLLER } from '../apis/names.ts';
-import { byText, keyOf, nameOf } from '../apis/values.ts';
+import { byText, keptIn, keyOf, nameOf } from '../apis/values.ts';
 import { isZoneName } from '../hints/readiness.ts';
 import { canonicalAddress, keyOfAddress, keyOfRange } from './addresses.ts';
 import { type Claim, type Owner, createClaims } from './claims.ts';
@@ -159,8 +159,7 @@ export const createDirectory = (now: () => number = () => 0) => {
   };
 
   const joinGroup = (by: SliceOwner): void => {
-    const group = groups.get(by.service) ?? { slices: new Set<string>(), changedAt: 0 };
-    groups.set(by.service, group);
+    const group = keptIn(groups, by.service, () => ({ slices: new Set<string>(), changedAt: 0 }));
     group.slices.add(by.name);
     group.changedAt = now();
     slices.set(by.name, by);

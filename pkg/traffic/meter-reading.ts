@@ -1,6 +1,6 @@
 // What one meter's /metrics says, and what several of them come to: averages since they began, or between two readings.
 // Reads Prometheus' text format, as far as counters and gauges need it: https://prometheus.io/docs/instrumenting/exposition_formats/
-import { defined, firstFew, sumBy } from '../apis/values.ts';
+import { defined, firstFew, keptIn, sumBy } from '../apis/values.ts';
 import { OUTCOMES } from './hints.ts';
 import type { Series } from './ledger.ts';
 import { type Measured, addUp, directFlows } from './measured.ts';
@@ -87,9 +87,7 @@ const rowsOf = (
   const add = ({ labels, value }: ExposedSample, counter: keyof typeof ZEROS): void => {
     const { source_zone: source = '', destination_zone: destination = '' } = labels;
     const fresh = { service: serviceOf(labels), source, destination, ...ZEROS };
-    const row = rows.get(keyOfRow(fresh)) ?? fresh;
-    rows.set(keyOfRow(fresh), row);
-    row[counter] += value;
+    keptIn(rows, keyOfRow(fresh), () => fresh)[counter] += value;
   };
   for (const sample of connections) add(sample, 'connections');
   for (const sample of bytes) add(sample, sample.labels['direction'] === 'response' ? 'responseBytes' : 'requestBytes');

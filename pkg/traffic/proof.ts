@@ -1,5 +1,5 @@
 // From what meters judged to a verdict about a Service: do its connections go where hints say, on every Node with traffic?
-import { byText, firstFew, sumBy } from '../apis/values.ts';
+import { byText, firstFew, keptIn, sumBy } from '../apis/values.ts';
 import { OUTCOMES, type Outcome } from './hints.ts';
 
 export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
@@ -109,8 +109,7 @@ export const createProofWindow = () => {
     evidence(): Map<string, NodeCounts> {
       const services = new Map<string, Map<string, OutcomeCounts>>();
       for (const { service, node, outcome, count } of steps) {
-        const nodes = services.get(service) ?? new Map<string, OutcomeCounts>();
-        services.set(service, nodes);
+        const nodes = keptIn(services, service, () => new Map<string, OutcomeCounts>());
         const counts = nodes.get(node) ?? {};
         nodes.set(node, { ...counts, [outcome]: at(counts, outcome) + count });
       }

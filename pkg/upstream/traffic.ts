@@ -1,6 +1,6 @@
 // What routes mean for traffic: which share of all connections goes from zone to zone, and how unevenly endpoints are loaded.
 import { type Node, zoneOfNode } from '../apis/core.ts';
-import { byText, nameOf, sumBy, sumsBy } from '../apis/values.ts';
+import { byText, keptIn, nameOf, sumBy, sumsBy } from '../apis/values.ts';
 import { add } from './features.ts';
 import type { ProxyEndpoint } from './proxy/endpoints.ts';
 
@@ -46,8 +46,7 @@ export const trafficOf = (input: TrafficInput): Traffic => {
   const endpoints = new Map<string, number>();
   let lost = 0;
   for (const { node, share } of nodeShares({ ...input, nodes: sorted })) {
-    const row = matrix.get(zoneOfNode(node)) ?? new Map<string, number>();
-    matrix.set(zoneOfNode(node), row);
+    const row = keptIn(matrix, zoneOfNode(node), () => new Map<string, number>());
     const used = endpointsFor(node);
     if (used.length === 0) lost += share;
     for (const { key, zone } of used) {

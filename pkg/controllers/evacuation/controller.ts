@@ -2,7 +2,7 @@
 import { SWITCHED_OFF, isSwitchedOff, isSwitching, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import { COMMANDS } from '../../apis/names.ts';
-import { nameOf, refOfKey } from '../../apis/values.ts';
+import { keptIn, nameOf, refOfKey } from '../../apis/values.ts';
 import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
 import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
@@ -159,8 +159,7 @@ export const createEvacuation = (
     requestsOf,
     view,
     onWait(one: ZoneEvacuation): boolean {
-      const since = waiting.get(uidOf(one)) ?? clock.monotonic();
-      waiting.set(uidOf(one), since);
+      const since = keptIn(waiting, uidOf(one), () => clock.monotonic());
       enqueue(own);
       return clock.monotonic() - since >= PATIENCE_MS;
     },

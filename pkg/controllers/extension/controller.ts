@@ -1,5 +1,5 @@
 // Carries out what Gardener asks of our Extensions, and keeps their condition current; thin I/O over pkg/gardener/extension.
-import { defined, keyOf, refOfKey } from '../../apis/values.ts';
+import { defined, keptIn, keyOf, refOfKey } from '../../apis/values.ts';
 import type { Extension, ExtensionCondition, OperationType } from '../../apis/gardener.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';
 import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
@@ -53,11 +53,7 @@ export const createExtensionController = (
   const subjects = createSubjects(options);
   const project = createExtensionProjection(createRoutingConfigReader());
   const known = new Map<string, Memory>();
-  const memoryOf = (key: string): Memory => {
-    const memory = known.get(key) ?? {};
-    known.set(key, memory);
-    return memory;
-  };
+  const memoryOf = (key: string): Memory => keptIn(known, key, () => ({}));
   /** At least this long between two writes of a condition by itself. */
   const conditionIntervalMs = config.extensions.conditionIntervalSeconds * 1_000;
 

@@ -1,7 +1,7 @@
 // Which endpoints the clients of each Node get, by which rule, and whether the data planes of a cluster follow the hints of a Service.
 import { isNodeReady, zoneOfNode, type Endpoint, type Node, type Service } from '../../apis/core.ts';
 import { NOT_READY } from '../../apis/names.ts';
-import { byText, defined, nameOf } from '../../apis/values.ts';
+import { byText, defined, keptIn, nameOf } from '../../apis/values.ts';
 import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';
 import type { MergeEndpoints, Proxy, ProxyEndpoint, Route, RouteInput } from '../../upstream/index.ts';
 import { endpointsOf } from '../../upstream/features.ts';
@@ -73,9 +73,7 @@ const rememberedMerge = (): MergeEndpoints => {
   const known = new Map<string, readonly ProxyEndpoint[]>();
   return (slices, options) => {
     const key = `${options.family} ${options.port} ${options.drained ?? false}`;
-    const endpoints = known.get(key) ?? mergeEndpoints(slices, options);
-    known.set(key, endpoints);
-    return endpoints;
+    return keptIn(known, key, () => mergeEndpoints(slices, options));
   };
 };
 

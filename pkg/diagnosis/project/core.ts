@@ -1,7 +1,7 @@
 // Nodes, Services, EndpointSlices (v1 and v1beta1) and what sends to Services from outside, reduced to what the models look at.
 import { zoneIn } from '../../apis/core.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { type Fields, defined, isFields } from '../../apis/values.ts';
+import { type Fields, defined, isFields, keptIn } from '../../apis/values.ts';
 import type { Condition, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { clientOfKind, steersClient } from '../bypasses/kinds.ts';
@@ -98,9 +98,7 @@ const createShared = <T>(read: (value: unknown) => T, keyOf: (item: T) => string
   const seen = new Map<string, T>();
   return (value: unknown): T => {
     const item = read(value);
-    const key = keyOf(item);
-    if (!seen.has(key)) seen.set(key, item);
-    return seen.get(key) ?? item;
+    return keptIn(seen, keyOf(item), () => item);
   };
 };
 

@@ -1,7 +1,7 @@
 // Who load-balances Services on each Node, by the table of data planes and the objects of a snapshot; and as every report has it: Nodes
 // that are alike in one group, and the whole in three stable fields.
 import type { Node } from '../../apis/core.ts';
-import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
+import { byText, defined, keptIn, nameOf, objectTitle } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { CILIUM_RULES, ciliumRule, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import type { Proxy } from '../../upstream/index.ts';
@@ -187,11 +187,9 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
   }
   const agent = agents.find((each) => isAgent(KUBE_PROXY_AGENT, each));
   if (agent !== undefined) {
-    const answers = context.ofAgents.get(agent) ?? new Map<string, RouterAnswer>();
+    const answers = keptIn(context.ofAgents, agent, () => new Map<string, RouterAnswer>());
     const key = JSON.stringify([node.status?.nodeInfo?.kubeletVersion, doubts, selfOf(node, agent, context)?.why]);
-    const answer = answers.get(key) ?? kubeProxyAnswer(node, { agent, doubts }, context);
-    context.ofAgents.set(agent, answers.set(key, answer));
-    return answer;
+    return keptIn(answers, key, () => kubeProxyAnswer(node, { agent, doubts }, context));
   }
   const off = disablesKubeProxy(node) ?? context.disabled;
   if (off !== undefined) {
@@ -220,20 +218,14 @@ export const createRouters = (input: RoutersInput) => {
   const objects = input.objects.filter(({ kind }) => kind !== 'PersistentVolume');
   const context = contextOf({ ...input, objects });
   const known = new Map<string, RouterAnswer>();
-  const of = (node: Node): RouterAnswer => {
-    const answer = known.get(nameOf(node)) ?? answerFor(node, context);
-    known.set(nameOf(node), answer);
-    return answer;
-  };
+  const of = (node: Node): RouterAnswer => keptIn(known, nameOf(node), () => answerFor(node, context));
   const keys = new Map<RouterAnswer, string>();
   return {
     of,
     /** Answers are alike for Nodes with the same key. */
     keyOf(node: Node): string {
       const answer = of(node);
-      const key = keys.get(answer) ?? JSON.stringify({ ...answer, evidence: [] });
-      keys.set(answer, key);
-      return key;
+      return keptIn(keys, answer, () => JSON.stringify({ ...answer, evidence: [] }));
     },
   };
 };

@@ -68,16 +68,11 @@ export const endpointConditions = ({ ready, deleting, publishNotReady }: PodStat
 
 /** Hints of a slice's ready endpoints by zone; undefined when one has none or names a zone without allocation. */
 const hintsByZone = (slice: EndpointSlice, zones: ReadonlyMap<string, ZoneAllocation>) => {
-  const own = new Map<string, number>();
-  for (const endpoint of endpointsOf(slice).filter(isReadyToController)) {
-    const hinted = hintedZones(endpoint);
-    if (hinted.length === 0) return undefined;
-    for (const zone of hinted) {
-      if (!zones.has(zone)) return undefined;
-      add(own, zone, 1);
-    }
-  }
-  return own;
+  const hinted = endpointsOf(slice).filter(isReadyToController).map(hintedZones);
+  const fits = (own: readonly string[]): boolean => own.length > 0 && own.every((zone) => zones.has(zone));
+  if (!hinted.every(fits)) return undefined;
+  const byZone = [...Map.groupBy(hinted.flat(), (zone) => zone)];
+  return new Map(byZone.map(([zone, own]) => [zone, own.length]));
 };
 
 /**
