@@ -763,6 +763,15 @@ const ROWS: readonly ReportedRow[] = [
     /no Node there announces its address\..* → Run a Pod in every zone whose routers are to reach it/,
   ],
   [
+    'https://github.com/metallb/metallb/issues/359',
+    { spec: BALANCED, annotations: METALLB, extra: [advertisement('L2Advertisement', {})] },
+    'Effective',
+    'LoadBalancerTraffic',
+    /through the one Node that announces its address \(MetalLB in layer 2 mode\)/,
+    /For several Nodes to take it: BGP/,
+    /Local` Pods of that Node alone get it/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/933',
     {
       annotations: METALLB,

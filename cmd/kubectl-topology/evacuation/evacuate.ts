@@ -239,10 +239,8 @@ const run = async (client: Client, zone: string, flags: EvacuateFlags, io: Io): 
   const isMeasured = flags.wait && flags.measured === true && !refused;
   const seen = isMeasured ? stillSeen(await measureFromNow(flags, io), zone) : null;
   await report(last, seen);
-  if (isText) {
-    const found = seen === null ? '' : `${stillSeenText(seen, zone)}\n`;
-    io.out.write(`\n${flags.wait ? finalText(last) : begun}${found}`);
-  }
+  const found = seen === null ? '' : `${stillSeenText(seen, zone)}\n`;
+  if (isText) io.out.write(`\n${flags.wait ? finalText(last) : begun}${found}`);
   return refused ? 1 : 0;
 };
 

@@ -53,9 +53,10 @@ export const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kin
   remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
 });
 
-export const oneNode = (who: string, by = 'may announce') => ({
+const ALONE = 'With `externalTrafficPolicy: Local` Pods of that Node alone get it, and see addresses of clients. ';
+export const oneNode = (who: string, by = 'may announce', alone = ALONE) => ({
   enters: `through the one Node that announces its address (${who})`,
-  remedy: `With \`externalTrafficPolicy: Local\` Pods of that Node alone get it, and see addresses of clients. For several Nodes to take it: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
+  remedy: `${alone}For several Nodes to take it: BGP, over which each announces, or more Services, whose addresses other Nodes ${by}.`,
   reach:
     'Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it (they see no addresses of clients): under `Local` only Pods of the Node that announces the address get its traffic. Over BGP several Nodes announce.',
   announced: 'one' as const,
@@ -76,12 +77,13 @@ export const eitherWay = (
   [one = '-', all = '+']: string[] = [],
   by?: string,
   more = {},
+  alone?: string,
 ) => ({
   ...oneNode(''),
-  remedy: `In ${layer2} mode: ${oneNode('', by).remedy} Over BGP: ${overBgp('').remedy}`,
+  remedy: `In ${layer2} mode: ${oneNode('', by, alone).remedy} Over BGP: ${overBgp('').remedy}`,
   enters: `through the one Node that announces its address (${who} in ${layer2} mode), or through Nodes that routers pick (BGP)`,
   modes: {
-    [one]: { ...oneNode(`${who} in ${layer2} mode`, by), ...more },
+    [one]: { ...oneNode(`${who} in ${layer2} mode`, by, alone), ...more },
     [all]: { ...overBgp(`BGP of ${who}`), ...more },
   },
 });

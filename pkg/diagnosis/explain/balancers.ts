@@ -28,7 +28,7 @@ const NETWORK = /aws-load-balancer-(?:type|nlb-|scheme|attributes|target-)|^\S+\
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const BY_SELECTORS =
-  'announce where `nodeSelectors` of an L2Advertisement for each say so. By these it also keeps off Nodes of other subnets; under `Local` it is a Node with a Pod';
+  'announce where `nodeSelectors` of an L2Advertisement (MetalLB from 0.13) for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const OPENELB_ANY = `OpenELB was seen to announce from Nodes without a Pod (openelb/openelb#323, open). ${ANYWHERE}`;
 const ELECTION = 'svc_election';
@@ -96,7 +96,7 @@ const FAMILIES: readonly Kind[] = [
     daemonSet: /^(?:.*metallb-)?speaker$/,
     // From 0.14 on: metallb/metallb#2274
     leavesOut: ' MetalLB announces from them all the same with `speaker.ignoreExcludeLB: true` of its chart.',
-    ...eitherWay('MetalLB', 'layer 2', ['L2Advertisement', 'BGPAdvertisement'], BY_SELECTORS),
+    ...eitherWay('MetalLB', 'layer 2', ['L2Advertisement', 'BGPAdvertisement'], BY_SELECTORS, {}, ''),
   },
   {
     // kube-vip.io/docs/usage/kubernetes-services; kube-vip#201, #431

@@ -244,8 +244,7 @@ const enforced = (input: TurnInput, observation: Observation): Turn => {
   const { settings, slices, state, remembered } = input;
   const adopted = { ...initialState(observation), plan: planOnSlices(slices, remembered) };
   const lost = state !== undefined && slices.some((slice) => differs(slice, state.plan));
-  const before = lost ? withPlan(state, state.plan, observation) : (state ?? adopted);
-  const next = step(settings.loop, before, observation);
+  const next = step(settings.loop, lost ? withPlan(state, state.plan, observation) : (state ?? adopted), observation);
   return { plan: next.state.plan, state: next.state, decision: next.decision, observation, withoutCapacity: [] };
 };
 
