@@ -1924,6 +1924,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     MEMBERS,
     /scraper/,
   ],
+  ['https://github.com/pingcap/tidb-operator/issues/4627', members('pingcap/tidb:v6.1.0'), GOES_ON, /a label `zone`/],
+  [
+    'https://github.com/cockroachdb/cockroach-operator/issues/106',
+    members('cockroachdb/cockroach:v23.1.14'),
+    GOES_ON,
+    /`--locality` with the zone/,
+  ],
   ['https://github.com/mariadb-corporation/maxscale-docker/issues/57', members('mariadb/maxscale:24'), GOES_ON, /base/],
   [
     'https://github.com/hazelcast/hazelcast/issues/16678',

@@ -14,10 +14,9 @@ const costOf = (services: readonly ServiceAudit[]): { monthlyCost?: MonthlyCost 
   if (costs.length === 0) return {};
   const savings = costs.flatMap(({ saving }) => saving ?? []);
   const sumOf = (part: keyof Saving): number => sumBy(savings, (saving) => saving[part]);
-  const measured = costs.some(({ saved }) => saved !== undefined);
   return {
     monthlyCost: {
-      ...(measured ? { saved: sumBy(costs, ({ saved = 0 }) => saved) } : {}),
+      ...(costs.some(({ saved }) => saved !== undefined) ? { saved: sumBy(costs, ({ saved = 0 }) => saved) } : {}),
       current: sumBy(costs, ({ current }) => current),
       saving: savings.length === 0 ? null : { routing: sumOf('routing'), endpoints: sumOf('endpoints') },
     },

@@ -116,6 +116,11 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/aerospike/, 'rack-aware reads of clients (`PREFER_RACK`), with racks by zone', true],
   [/neo4j|^:7687$/, 'a server policy by zone that clients name (`?policy=`); `bolt:` keeps to a cluster IP', true],
   [/\bsolr\b|^:8983$/, '`shards.preference=node.sysprop:` with a property for the zone', true, BY_PARTS],
+  // pingcap/tidb#28470, docs#10397, cockroachlabs.com "Follower Reads", cockroach-operator#106; yugabyte-db#12462, #14743
+  [/tikv/, '`tidb_replica_read=closest-replicas` of TiDB'],
+  [/tidb/, '`tidb_replica_read=closest-replicas`, and a label `zone` (in `location-labels` too)', true, BY_PARTS],
+  [/cockroach/, '`--locality` with the zone, and reads `AS OF SYSTEM TIME follower_read_timestamp()`', true, BY_PARTS],
+  [/yugabyte/, '`load_balance=true` and `topology_keys` with its zone, in smart drivers'],
   [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/],
   [/mongos\b/, '`readPreference=nearest`, or tags of its zone: its Pods route to members of all zones'],
@@ -134,7 +139,6 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/redis-?cluster/i, 'reads from replicas of its zone (`READONLY`), where the client can', 'several', BY_SLOT],
   [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
   [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP', true, BY_SHARDS],
-  [/tidb|tikv|yugabyte|cockroach/, 'reads from followers of its zone (`tidb_replica_read`, `topology_keys`)'],
 ];
 
 /** Cilium reads affinity of global Services alone (cilium/cilium#23298). */

@@ -284,8 +284,7 @@ export const tryChanges = (
     // Hints that lend endpoints to other zones are followed, and keep nothing more; where Pods are missing they cannot but lend.
     const keepsMore = share(after) > Math.min(share(before), 1 - 2 * ROUNDING) + ROUNDING;
     const known = after.causes.every(({ stage, reason: code }) => stage === 'prerequisite' || had.has(code));
-    const isEffective = failing(after) < failing(before) || (keepsMore && (after.effective.effective || known));
-    if (!isEffective) return 'useless';
+    if (failing(after) >= failing(before) && !(keepsMore && (after.effective.effective || known))) return 'useless';
     for (const other of others) {
       const beside = changed(other.facts, [], places);
       const then = beside === undefined ? undefined : judge(beside.service, beside.index);

@@ -86,11 +86,10 @@ export const settingValue = (setting: Setting, scope: Scope) => {
 
 /** Whether Pods with this label show no more than the DaemonSets that make them. So it is where there are such DaemonSets, and each has a Pod of its present template on every Node that it selects: fewer Pods mean that a taint keeps them away somewhere. */
 export const settledBy = (objects: readonly RouterObject[], nodes: readonly Node[]) => {
-  const sets = objects.filter(({ kind }) => kind === 'DaemonSet');
   const isSettled = (set: RouterObject): boolean =>
     set.scheduled !== undefined && set.scheduled === nodes.filter((node) => selectsNode(set, node)).length;
   return (key: string, value: string): boolean => {
-    const own = sets.filter(({ labels }) => labels[key] === value);
+    const own = objects.filter(({ kind, labels }) => kind === 'DaemonSet' && labels[key] === value);
     return own.length > 0 && own.every(isSettled);
   };
 };

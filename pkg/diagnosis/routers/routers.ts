@@ -215,8 +215,7 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
 /** Answers for Nodes, each worked out once. */
 export const createRouters = (input: RoutersInput) => {
   // Volumes say nothing of it, and there may be thousands.
-  const objects = input.objects.filter(({ kind }) => kind !== 'PersistentVolume');
-  const context = contextOf({ ...input, objects });
+  const context = contextOf({ ...input, objects: input.objects.filter(({ kind }) => kind !== 'PersistentVolume') });
   const known = new Map<string, RouterAnswer>();
   const of = (node: Node): RouterAnswer => keptIn(known, nameOf(node), () => answerFor(node, context));
   const keys = new Map<RouterAnswer, string>();

@@ -170,8 +170,7 @@ const simulateMode = (mode: ModeName, context: Context) => {
   const service = withSettings(context.service, settings);
   const given = hintsGiven(service, relabelled(context.slices, settings), context);
   const plan = planFor(mode, context);
-  const slices = plan === undefined ? given.slices : withPlan(given.slices, plan, frame.family);
-  const flow = flowOf(service, slices, frame);
+  const flow = flowOf(service, plan === undefined ? given.slices : withPlan(given.slices, plan, frame.family), frame);
   return {
     mode,
     settings,
