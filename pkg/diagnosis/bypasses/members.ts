@@ -216,15 +216,14 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const isMember = (each: Runner) => (each.replicas ?? 0) > 1 && imagesOf(each).some((image) => sign?.test(image));
   const isSeveral = always === 'several' ? own.some(isMember) : always === 'alone' && service.spec?.ports?.length === 1;
   const isSure = always === 'surely' || isAtPort || isSeveral;
-  const users = callers.get(keyOfService(service)) ?? [];
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
     // grafana/mimir#3860
-    const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && users.length > 0);
+    const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && callers.has(keyOfService(service)));
     const known = setting && ((decides ? isAny : !setting.startsWith('none')) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
-  const all = always === 'surely' && !behind && users.every(({ runner }) => own.includes(runner));
+  const all = always === 'surely' && !behind && callerOf(service) === undefined;
   // kubernetes/kops#1998; that of a Deployment is no other
   const made = behindIt.filter(({ kind }) => kind !== 'ReplicaSet');
   const isOne = OF_SEVERAL.includes(decides) && made.length === 1 && made[0]?.replicas === 1;
