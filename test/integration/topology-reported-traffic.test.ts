@@ -1692,6 +1692,24 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /keeps it to zones, and a zone of it without Pods fails/,
   ],
   [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2971',
+    {
+      extra: [
+        {
+          ...ingress('alb'),
+          metadata: { namespace: 'shop', name: 'web', annotations: { 'alb.ingress.kubernetes.io/target-type': 'ip' } },
+        },
+        OF_ALB,
+        {
+          ...binding({ targetType: 'ip' }),
+          metadata: { namespace: 'shop', name: 'k8s-web', labels: { 'ingress.k8s.aws/stack-name': 'web' } },
+        },
+      ],
+    },
+    /^. all clients seen go through aws-alb \(Ingress shop\/web\)/,
+    /cross_zone\.enabled=false` in the annotation `alb\S+target-group-attributes` of the Ingress, with a Pod in every/,
+  ],
+  [
     'https://github.com/istio/istio/issues/48022',
     { extra: [{ ...ISTIO_1_26, metadata: { ...ISTIO_1_26.metadata, annotations: GRPC_AGENT } }] },
     around('istio-grpc'),

@@ -205,7 +205,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const isSame = ({ entry, client, possible }: Found) =>
     possible || ((entry || client === KEDA) && client === first && !NO_ROUTE.test(client));
   /** No other client is seen than routes of one kind. */
-  const isOfRoutes = isInside && sent === ways.filter(({ entry }) => entry).length && ways.every(isSame);
+  const isOfRoutes = isInside && sent === found.filter(({ entry }) => entry).length && ways.every(isSame);
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
