@@ -199,8 +199,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
     /^clusternative$/,
 };
-/** grafana/mimir#3860, #3862; grafana/dskit server.go */
-const DSKIT = /grafana\/(?:mimir|loki|tempo|pyroscope)[:@]|\/cortex[:@]/;
+/** grafana/mimir#3860, #3862; grafana/dskit server.go; receivers of OTLP have settings of their own */
+const DSKIT = /^(?!.*otlp).*(?:grafana\/(?:mimir|loki|tempo|pyroscope)|\/cortex)[:@]/;
 /** istio/istio#53508 */
 const OF_ZTUNNEL =
   'Have a waypoint balance requests: `istioctl waypoint apply`, and the label `istio.io/use-waypoint: waypoint` on the Service or its namespace. Or: ';
@@ -230,7 +230,6 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const selected = Object.keys(service.spec?.selector ?? {});
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
-  const age = images.some((own) => DSKIT.test(own)) ? '`-server.grpc.keepalive.max-connection-age=30s`' : '$&';
   const isAged = facts.workloads.some(({ aged }) => aged);
   const { callers, pods } = callingOf(service, index.bypasses);
   const from = callers.flatMap(({ by, scheme = '', runner }) => [by, scheme, ...runner.images]);
@@ -247,6 +246,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     cause(stage, 'StickyClients', evidence, remedy),
   ];
   const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
+  const age = DSKIT.test(`${port} ${images.join()}`) ? '`-server.grpc.keepalive.max-connection-age=30s`' : '$&';
   if (clusterIP === 'None') {
     const evidence = `${port} is of a protocol whose clients look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
     // Who asks for no zones asks for load.
