@@ -179,7 +179,7 @@ const verdictLine = (report: Explanation, screen: Screen): string => {
 /** `effective if kube-proxy routes`, of the groups that are assumed; what enters from outside is none of it. */
 const assumedText = ({ routers, scope }: Explanation): string => {
   const assumed = routers.filter(({ certainty }) => certainty === 'assumed');
-  return `${scope.enters === '' && scope.around.length === 0 ? 'effective ' : ''}if ${[...new Set(assumed.map(({ title }) => title))].join(' and ')} routes`;
+  return `${scope.enters === '' && scope.around.length + scope.unseen.length === 0 ? 'effective ' : ''}if ${[...new Set(assumed.map(({ title }) => title))].join(' and ')} routes`;
 };
 
 const wantedText = ({ wanted, kubernetesVersion }: Explanation, { under, mark }: Screen): string => {

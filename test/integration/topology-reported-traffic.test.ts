@@ -1570,6 +1570,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /DestinationRule shop\/web does not count: it leaves the client out → the client in its/,
   ],
   [
+    'https://github.com/hashicorp/consul/issues/7401',
+    { extra: [running('connect-injector', { image: 'hashicorp/consul-k8s-control-plane:1.3.0' })] },
+    /^✓ through .*; who else reaches its Pods was not seen \(pods\)$/,
+    /EFFECTIVE ✓ 3 of 3 client zones keep what goes through the cluster IP/,
+  ],
+  [
     'https://github.com/istio/istio/issues/39477',
     { extra: [ISTIO_1_26, rule({ outlierDetection: {} })] },
     around('istio'),

@@ -179,8 +179,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const sent = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)).length || around.length;
   const cache = isCilium && !around.some(({ all }) => all) ? 'node-local-dns/cilium' : 'node-local-dns';
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
-  const isCalled = callers.some((runner) => !selects(service, runner));
-  const isUsed = isCalled || index.byService.get(key)?.some(({ entry }) => entry.client !== 'aws-ip-targets');
+  const isUsed =
+    callers.some((by) => !selects(service, by)) || routes.some((by) => by.entry.client !== 'aws-ip-targets');
   const found: Found[] = [
     ...around,
     ...byMarks(service, index.steering, index.images, endpoints.count),
@@ -194,9 +194,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     ...byAddresses(service, index.members),
   ];
   // ztunnel sends to the waypoint where there is one.
-  const hasWaypoint = found.some(({ client }) => client === 'istio-waypoint');
   const isSaid = ({ client, entry }: Found): boolean =>
-    (hasWaypoint && client === 'istio-ambient') ||
+    (client === 'istio-ambient' && found.some((by) => by.client === 'istio-waypoint')) ||
     found.some((by) => by.client.startsWith('aws-') && (by.entry?.kind ?? 'Service') === entry?.settings['madeFor']);
   const ways = found.filter((each) => !isSaid(each));
   const others = callers.filter((own) => !selects(service, own) && !isInterceptor(own));

@@ -122,8 +122,6 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   );
   return {
     near,
-    /** Of them, what controls a mesh: its proxies connect to it by its cluster IP. */
-    controls: runners.filter(({ images }) => /\/pilot:|linkerd\/controller:|\/kuma-cp:/.test(images.join())),
     names: new Set(services.map(keyOfService)),
     headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */

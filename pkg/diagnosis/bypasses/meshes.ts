@@ -63,14 +63,14 @@ export const byDaemonSet = (name: string, client: ClientName, daemonSets: Bypass
 
 /** Clients in the same namespace, or that name the Service, are taken for its own; of others it is not known. `around`: by entries, of which `routes` send. */
 export const byMeshes = (service: Service, around: readonly Found[], routes: number, index: BypassIndex): Found[] => {
-  const { meshes, pods, daemonSets, members, steering, podsOf } = index;
+  const { meshes, pods, daemonSets, watchers, steering, podsOf } = index;
   // Sidecars and ztunnel take TCP only.
   const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
-  if (isUdp || members.controls.some((own) => selects(service, own))) return [];
+  if (isUdp || watchers.controls.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
   const { namespace } = serviceRefOf(service);
   // A gateway that chooses Pods leaves its sidecar nothing to choose (istio/istio#36386).
-  const gateways = index.watchers.receivers.filter(({ routed }) => routed && around.length > 0);
+  const gateways = watchers.receivers.filter(({ routed }) => routed && around.length > 0);
   const inside = new Set(podsOf(service));
   const isOther = (pod: PodSummary) =>
     !inside.has(pod) &&

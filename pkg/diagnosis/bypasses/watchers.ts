@@ -122,6 +122,8 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
   const [gatewaySpace, ...more] = new Set(all.flatMap((own) => (own.isGateway ? own.runner.namespace : [])));
   return {
     runners: Map.groupBy(runners, ({ namespace }) => namespace),
+    /** What controls a mesh: its proxies connect to it by its cluster IP. */
+    controls: runners.filter(({ images }) => /\/pilot:|linkerd\/controller:|kuma-cp:|consul-k8s/.test(images.join())),
     /** By namespace: who may watch the endpoints of that one alone or looks up those of its own, and does not write them. */
     near: Map.groupBy(near, ({ may, runner }) => may.within || runner.namespace),
     /** Where gateways of Istio run, if that is one namespace. */
@@ -146,6 +148,7 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
   if (missing('pods', 'workloads').length === 2) return missing('pods', 'workloads', 'ingresses');
   const beside = receiversBeside(service, index);
   return [
+    ...(index.controls.some((own) => !selects(service, own)) ? missing('pods') : []),
     ...(beside.some(({ routed }) => routed) ? missing('ingresses') : []),
     ...(beside.some(({ routed }) => !routed) ? missing(...ROLES) : []),
   ];
