@@ -131,13 +131,14 @@ const missedText = (report: Explanation, verdict: string): string => {
 };
 
 /** A setting that this version does not act on is there, and named. */
-const unwantedText = ({ wanted: { by }, causes }: Explanation): string => {
+const unwantedText = ({ wanted: { by }, causes, kubernetesVersion }: Explanation): string => {
   if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
   const has = (...codes: Cause['reason'][]): boolean => causes.some(({ reason }) => codes.includes(reason));
   if (has('PolicyIgnored')) return 'not every Node reads internalTrafficPolicy Local';
   if (has('ApiServer', 'ExternalName', 'Headless', 'NoSelector')) return 'no setting of this Service makes zones count';
   if (has('NoEndpoints')) return 'no endpoint is ready';
-  return 'not wanted: the Service has no recognised topology setting';
+  const isOld = Number(kubernetesVersion.split('.')[1]) < 21;
+  return `not wanted: ${isOld ? 'before Kubernetes 1.21 there are no hints to ask for' : 'the Service has no recognised topology setting'}`;
 };
 
 const unseenText = ({ routers }: Explanation): string =>

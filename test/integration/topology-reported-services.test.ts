@@ -2526,7 +2526,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.18.6', spec: { topologyKeys: ['kubernetes.io/hostname'] }, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'NotRequested',
-    /^✗ not wanted: .*; no share can be predicted \(its topologyKeys/,
+    /^✗ not wanted: before Kubernetes 1\.21 there are no hints to ask for; no share can be predicted \(its topologyKeys/,
     /with the gate ServiceTopology, .*No release before 1\.21 has hints/,
     /TopologyAwareHints=true|kubectl annotate/,
   ],

@@ -126,8 +126,7 @@ const syntaxProblem = (error: unknown, { line }: Part, file: string): InputError
 
 /** Of what is neither blank nor a comment, from 1. */
 const firstLine = ({ text, line }: Part): number => {
-  const content = /^[ \t\r]*[^\s#]/m.exec(text)?.index ?? 0;
-  return line + 1 + linesIn(text.slice(0, content));
+  return line + 1 + linesIn(text.slice(0, /^[ \t\r]*[^\s#]/m.exec(text)?.index ?? 0));
 };
 
 /** Nothing but directives and comments, as before a first marker. */
