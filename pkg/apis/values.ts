@@ -138,6 +138,17 @@ export const keptIn = <K, V>(
   return value;
 };
 
+/** Gives items of the same key one object, the first of them. More than `most` would be hostile; they are not remembered. */
+export const createPool = <T>(textOf: (item: T) => string, most = Infinity): ((item: T) => T) => {
+  const known = new Map<string, T>();
+  return (item) => {
+    const key = textOf(item);
+    const first = known.get(key) ?? item;
+    if (known.size < most) known.set(key, first);
+    return first;
+  };
+};
+
 /** How often each of these names is among others, in their order. */
 export const tally = <K extends string>(names: readonly K[], all: readonly K[]): Record<K, number> =>
   Object.fromEntries(names.map((name) => [name, all.filter((own) => own === name).length])) as Record<K, number>;

@@ -160,19 +160,18 @@ const resetField = <F extends { trafficDistribution?: string }>(
   return { ...rest, ...defined({ trafficDistribution }) } as F;
 };
 
-const hasSettings = ({ labels, annotations, trafficDistribution }: RoutingSettings): boolean =>
-  trafficDistribution !== undefined || Object.keys({ ...labels, ...annotations }).length > 0;
+/** Whether a part was there, or gets something. */
+const isThere = (before: object | undefined, next: object): boolean =>
+  before !== undefined || Object.keys(next).length > 0;
 
 /** The object with these settings in place of all that it had; parts that get nothing and were not there stay absent. */
 export const withRoutingSettings = <T extends ServiceLike>(service: T, settings: RoutingSettings): T => {
-  const { metadata, spec } = service;
-  const needsMetadata =
-    metadata !== undefined || Object.keys({ ...settings.labels, ...settings.annotations }).length > 0;
-  const needsSpec = spec !== undefined || settings.trafficDistribution !== undefined;
+  const metadata = resetMaps(service.metadata ?? {}, settings);
+  const spec = resetField(service.spec ?? {}, settings);
   return {
     ...service,
-    ...(needsMetadata ? { metadata: resetMaps(metadata ?? {}, settings) } : {}),
-    ...(needsSpec ? { spec: resetField(spec ?? {}, settings) } : {}),
+    ...(isThere(service.metadata, metadata) && { metadata }),
+    ...(isThere(service.spec, spec) && { spec }),
   };
 };
 
@@ -229,7 +228,7 @@ export const reconcileEtcdTopologyAwareRouting = <T extends EtcdLike>(
 ): T => {
   const settings = settingsForEtcd(kubernetesVersion, enabled, support);
   const clientService: ClientServiceSettings | undefined = etcd.spec?.etcd?.clientService;
-  if (clientService === undefined && !hasSettings(settings)) return { ...etcd };
   const next = resetField(resetMaps(clientService ?? {}, settings), settings);
+  if (!isThere(clientService, next)) return { ...etcd };
   return { ...etcd, spec: { ...etcd.spec, etcd: { ...etcd.spec?.etcd, clientService: next } } };
 };

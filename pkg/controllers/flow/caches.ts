@@ -1,7 +1,7 @@
 // The caches of the flow controller, each reduced to the fields that decisions read.
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import { type EndpointSlice, type Namespace, type Node, type Service, isSwitching } from '../../apis/core.ts';
-import { defined, identityMeta, keyOf, nameOf, picked, refOf, refOfKey, sumOf } from '../../apis/values.ts';
+import { createPool, defined, identityMeta, keyOf, nameOf, picked, refOf, refOfKey, sumOf } from '../../apis/values.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject, StringMap } from '../../apis/meta.ts';
 import {
@@ -57,14 +57,11 @@ const coresOf = (pod: Pod, field: 'requests' | 'limits'): number | null => {
 
 /** A function that reduces Pods; those with the same CPU share one object. */
 export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
-  const pool = new Map<string, PodCpu>();
+  const pooled = createPool<PodCpu>(({ requests, limits }) => `${requests}/${limits}`, 1_000);
   return (pod) => {
-    const cpu = { requests: coresOf(pod, 'requests'), limits: coresOf(pod, 'limits') };
-    const key = `${cpu.requests}/${cpu.limits}`;
-    const shared = pool.get(key) ?? cpu;
-    if (shared === cpu && pool.size < 1_000) pool.set(key, cpu);
     const { name, namespace, resourceVersion } = pod.metadata ?? {};
-    return { metadata: defined({ name, namespace, resourceVersion }), cpu: shared };
+    const cpu = pooled({ requests: coresOf(pod, 'requests'), limits: coresOf(pod, 'limits') });
+    return { metadata: defined({ name, namespace, resourceVersion }), cpu };
   };
 };
 

@@ -1,7 +1,7 @@
 // Nodes, Services, EndpointSlices (v1 and v1beta1) and what sends to Services from outside, reduced to what the models look at.
 import { zoneIn } from '../../apis/core.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../../apis/core.ts';
-import { type Fields, defined, isFields, keptIn } from '../../apis/values.ts';
+import { type Fields, createPool, defined, isFields } from '../../apis/values.ts';
 import type { Condition, StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { clientOfKind, steersClient } from '../bypasses/kinds.ts';
@@ -95,11 +95,8 @@ const ADDRESS_TYPES: ReadonlySet<string> = new Set(['IPv4', 'IPv6', 'FQDN']);
 
 /** One object for all that are alike, which repeat by zone. */
 const createShared = <T>(read: (value: unknown) => T, keyOf: (item: T) => string) => {
-  const seen = new Map<string, T>();
-  return (value: unknown): T => {
-    const item = read(value);
-    return keptIn(seen, keyOf(item), () => item);
-  };
+  const pooled = createPool(keyOf);
+  return (value: unknown): T => pooled(read(value));
 };
 
 /** Reads slices; hold on to one reader for all of them, since it remembers the names it has seen. */

@@ -11,7 +11,7 @@ import {
   type PlannedStrategy,
   isPlannedStrategy,
 } from '../../apis/names.ts';
-import { byText, defined, identityMeta, refOf } from '../../apis/values.ts';
+import { byText, createPool, defined, identityMeta, refOf } from '../../apis/values.ts';
 import { type EvacuationMark, isLeaving, parseMark } from '../../evacuation/slice.ts';
 import { isRebuilt, isZoneName, whenReady } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
@@ -58,25 +58,13 @@ export interface FlowSlice extends KubernetesObject {
   readonly endpoints: readonly FlowSliceEndpoint[];
 }
 
-const NO_ZONES: readonly string[] = [];
-
-/** Gives equal texts, and equal lists of zones, one object: a slice has hundreds of both. */
-const createPool = () => {
-  const lists = new Map<string, readonly string[]>();
-  return (zones: readonly string[]): readonly string[] => {
-    if (zones.length === 0) return NO_ZONES;
-    const key = zones.join('\n');
-    const known = lists.get(key);
-    if (known !== undefined) return known;
-    // More lists than a cluster has plans for would be hostile; they are not remembered.
-    if (lists.size < 10_000) lists.set(key, zones);
-    return zones;
-  };
-};
+/** Lists of zones, and texts: more than a cluster has plans for. */
+const MOST_LISTS = 10_000;
 
 /** A function that reduces slices; what they have in common it holds once. */
 export const createSliceProjection = (): ((slice: EndpointSlice) => FlowSlice) => {
-  const pooled = createPool();
+  // Equal texts, and equal lists of zones, are one object: a slice has hundreds of both.
+  const pooled = createPool<readonly string[]>(JSON.stringify, MOST_LISTS);
   const shared = (name: string): string => pooled([name])[0] ?? '';
   const project = (
     { addresses, conditions, nodeName, zone, targetRef, hints }: Endpoint,
