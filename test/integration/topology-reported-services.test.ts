@@ -2522,6 +2522,22 @@ const ROWS: readonly ReportedRow[] = [
     /NotRequested/,
   ],
   [
+    'https://github.com/envoyproxy/gateway/pull/5573',
+    {
+      endpoints: ['a', 'b', 'c'],
+      spec: { ports: [{ name: 'grpc', port: 80 }] },
+      extra: [
+        behindWeb({ image: 'envoyproxy/gateway:v1.4.1' }),
+        ...frontOf('web', 'envoyproxy/envoy:distroless-v1.34.1'),
+      ],
+    },
+    'NotWanted',
+    'StickyClients',
+    /clients may keep to one endpoint/,
+    /Deployment front names it.* → Limit the age of connections at the server/,
+    /sees one address/,
+  ],
+  [
     'https://github.com/Azure/AKS/issues/1840',
     { version: '1.18.6', spec: { topologyKeys: ['kubernetes.io/hostname'] }, endpoints: ['a', 'b', 'c'] },
     'NotWanted',

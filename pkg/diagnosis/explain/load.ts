@@ -216,8 +216,8 @@ const NAMED_REMEDY =
 const NATIVE_REMEDY =
   'For even load a route of the Kubernetes providers without `nativeLB`: then Traefik balances over Pods, in whatever zone. Or `maxIdleConnsPerHost: -1` in the ServersTransport of the route (or `--serversTransport.maxIdleConnsPerHost=-1` for all), which opens a connection for each request (of HTTP/1.1).';
 
-/** apache/apisix#4634, envoyproxy/envoy#35083; these keep pools of connections without being asked to, which NGINX does not */
-const POOLS = /(?:^|\/)(?:apisix|kong|kong-gateway|haproxy|envoy)[:@]/;
+/** apache/apisix#4634, envoyproxy/envoy#35083; these keep pools of connections without being asked to, which NGINX does not. From its control plane Envoy takes configuration. */
+const POOLS = /[/,](?:apisix|kong|kong-gateway|haproxy|envoy)[:@].* to (?!.*(?:contour|kgateway|proxy\/gateway):)/;
 const OF_POOLS =
   'Have that proxy balance over Pods: it sees one address, the cluster IP, to which its algorithm does nothing. A headless Service gives it the addresses of Pods, where it looks names up anew (Envoy: `STRICT_DNS`), and so do Ingresses or routes of its controller.';
 
@@ -298,7 +298,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const evidence = `${port} is TCP for Istio, by ${taken}: its sidecars balance connections, not requests, and such a client keeps one.${who}`;
     return [cause('used', 'StickyClients', evidence, NAMED_REMEDY)];
   }
-  const pooled = !bypasses[0] && (reused?.remedy ?? OF_AGE) === OF_AGE && from.some((each) => POOLS.test(each));
+  const pooled = !bypasses[0] && (reused?.remedy ?? OF_AGE) === OF_AGE && POOLS.test(both);
   if (reused === undefined) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
