@@ -179,8 +179,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const sent = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)).length || around.length;
   const cache = isCilium && !around.some(({ all }) => all) ? 'node-local-dns/cilium' : 'node-local-dns';
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
-  const isUsed =
-    callers.some((by) => !selects(service, by)) || routes.some((by) => by.entry.client !== 'aws-ip-targets');
+  const isRoute = ({ entry }: { entry: EntryObject }) => entry.client !== 'aws-ip-targets';
+  const isUsed = index.byService.get(key)?.some(isRoute) || callers.some((runner) => !selects(service, runner));
   const found: Found[] = [
     ...around,
     ...byMarks(service, index.steering, index.images, endpoints.count),
