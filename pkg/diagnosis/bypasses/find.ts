@@ -139,14 +139,14 @@ const byHeadless = (service: Service, namespace: string, index: BypassIndex): Fo
     });
   });
 
-/** Routes to another Service of the same Pods, where a DestinationRule names this one: fluxcd/flagger#1719. */
+/** Routes to another Service of the same Pods and a longer name, where a DestinationRule names this one: fluxcd/flagger#1719. */
 const byOthers = (service: Service, key: string, index: BypassIndex): Found[] => {
   const kinds = index.byService.get(key)?.map(({ entry }) => entry.kind) ?? [];
   if (!kinds.includes('DestinationRule') || !kinds.every((kind) => SENDS_NOTHING.test(kind))) return [];
   const decides = 'it sends to another Service of the same Pods, for which no DestinationRule of this one counts';
   const own = { decides, setting: 'a rule for that, see `kubectl topology explain {value}`', keeps: false };
   return (index.members.alike.get(podsOf(service)) ?? [])
-    .flatMap((each) => byEntries(each, keyOfService(each), index))
+    .flatMap((each) => (keyOfService(each).startsWith(key) ? byEntries(each, keyOfService(each), index) : []))
     .flatMap((each) => (each.client === 'istio-gateway' ? { ...each, own } : []));
 };
 

@@ -110,6 +110,14 @@ const rule = (trafficPolicy: object, namespace = 'shop', more: object = {}, meta
   return withSpec('networking.istio.io/v1', 'DestinationRule', 'r', spec, { namespace, ...metadata });
 };
 const DETECTS = { outlierDetection: {} };
+const toPodsOf = (host: string) => [
+  rule(DETECTS),
+  { ...service({ metadata: { name: host, namespace: 'shop' } }) },
+  withSpec('networking.istio.io/v1', 'VirtualService', 'v', {
+    gateways: ['g'],
+    http: [{ route: [{ destination: { host } }] }],
+  }),
+];
 const OFF_HERE = { localityLbSetting: { enabled: false } };
 const zonal = (targetRef: object) =>
   object('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', 'm', {
@@ -229,6 +237,8 @@ const CASES: readonly Case[] = [
   ],
   ['a tunnel to the cluster IP', [ingressClass('tailscale', 'tailscale.com/ts-ingress'), ingress('tailscale')], []],
   ['a tunnel by the name of its class', [ingress('ngrok')], []],
+  ['routes to a Service that Flagger makes for the same Pods', toPodsOf('web-primary'), ['istio-gateway']],
+  ['routes to another of the same Pods (Gardener)', toPodsOf('we'), []],
   ['what becomes a Route', [ingressClass('o', 'openshift.io/ingress-to-route'), ingress('o')], ['openshift-router']],
   ['APISIX', [ingressClass('a', 'apisix.apache.org/apisix-ingress-controller'), ingress('a')], ['apisix']],
   ['Pomerium', [ingressClass('p', 'pomerium.io/ingress-controller'), ingress('p')], ['pomerium']],
