@@ -239,7 +239,7 @@ const usedText = (report: Explanation, screen: Screen): string => {
   if (used.length === 0) return under('USED', INDENT, `${INDENT}${mark(false)} no route: no ready Node is known\n`);
   const filtered = used.filter(({ mode }) => mode !== '').length;
   const unknown = used.filter(({ reason }) => reason === 'RouterUnknown').length;
-  const kept = `${filtered} of ${used.length} routes follow hints${isUnseen(report) ? ' (no client seen takes the cluster IP)' : ''}`;
+  const kept = `${filtered} of ${used.length} routes follow hints${wayOf(report) ? ' (no client seen takes the cluster IP)' : ''}`;
   const line =
     unknown === 0
       ? `${mark(filtered === (loop?.spreadOnPurpose === true ? 0 : used.length))} ${kept}`
@@ -261,7 +261,7 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
     ? 'have their traffic as planned'
     : lends(report)
       ? 'follow their hints, which lend endpoints to other zones'
-      : `${isUnseen(report) ? 'would ' : ''}keep ${(effective.effective && !isAlone(report)) || isUnseen(report) ? 'what goes through the cluster IP' : 'their traffic'}`;
+      : `${wayOf(report) ? 'would ' : ''}keep ${(effective.effective && !isAlone(report)) || wayOf(report) ? 'what goes through the cluster IP' : 'their traffic'}`;
   if (report.verdict === 'Unknown') {
     const rest = served === 0 ? '' : `${served} of ${clientZones.length} client zones ${what}; `;
     const of = unserved.length === 0 ? 'endpoints of other clusters' : unserved.join(', ');
