@@ -126,20 +126,18 @@ const SIDECARS = [
 ];
 const CALLER = { labels: { app: 'front' } };
 const OTHER = { apiVersion: 'v1', kind: 'Service', spec: { clusterIP: '10.0.0.81', selector: { app: 'web' } } };
-const frontOf = (called: string, image = 'front:1', name = 'BACKEND') => [
-  beside(
-    'apps/v1',
-    'Deployment',
-    {
-      replicas: 2,
-      ...podsWith({ image, env: [{ name, value: `http://${called}.shop.svc:80/v1` }] }, CALLER.labels),
-    },
-    { namespace: 'front', name: 'front' },
-  ),
-  ...[0, 1].map((index) =>
-    beside('v1', 'Pod', { nodeName: `node-${index}` }, { namespace: 'front', name: `front-${index}`, ...CALLER }),
-  ),
-];
+const frontOf = (called: string, image = 'front:1', name = 'BACKEND') => {
+  const env = [{ name, value: `http://${called}.shop.svc:80/v1` }];
+  const spec = { replicas: 2, ...podsWith({ image, env }, CALLER.labels) };
+  const made = [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'front', controller: true }];
+  return [
+    beside('apps/v1', 'Deployment', spec, { namespace: 'front', name: 'front' }),
+    ...[0, 1].map((index) =>
+      beside('v1', 'Pod', { nodeName: `node-${index}` }, { namespace: 'front', name: `front-${index}`, ...CALLER }),
+    ),
+    beside('apps/v1', 'ReplicaSet', spec, { namespace: 'front', name: 'front-7d5b8', ownerReferences: made }),
+  ];
+};
 const INTERCEPTED = [
   ...frontOf('other', 'ghcr.io/kedacore/http-add-on-interceptor:0.10.0'),
   {
@@ -1900,8 +1898,17 @@ const ROWS: readonly ReportedRow[] = [
     /Aggregator/,
   ],
   [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/858',
+    { version: '1.11.9', endpoints: ['a', 'a', 'b'], pods: { topologySpreadConstraints: [] } },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ its Pods are not spread over zones/,
+    /→ Add a podAntiAffinity with .* topologySpreadConstraints count from 1\.18 on/,
+    /"topologySpreadConstraints"/,
+  ],
+  [
     'https://github.com/XenitAB/terraform-modules/issues/538',
-    { version: '1.31.9', endpoints: ['a', 'a', 'b'], pods: {} },
+    { version: '1.31.9', endpoints: ['a', 'a', 'b'], pods: { topologySpreadConstraints: [] } },
     'NotWanted',
     'PodsNotSpread',
     /^✗ its Pods are not spread over zones \(PodsNotSpread\); not wanted: /,

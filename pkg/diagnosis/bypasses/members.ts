@@ -222,9 +222,8 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
   const all = always === 'surely' && !behind && callerOf(service) === undefined;
-  // kubernetes/kops#1998; that of a Deployment is no other
-  const made = behindIt.filter(({ kind }) => kind !== 'ReplicaSet');
-  const isOne = OF_SEVERAL.includes(decides) && made.length === 1 && made[0]?.replicas === 1;
+  // kubernetes/kops#1998
+  const isOne = OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1;
   if (isOne || (leader && LEADS.test(podsOf(service)))) return [];
   if (twin === undefined || (behind && callerOf(twin) === undefined)) {
     const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));

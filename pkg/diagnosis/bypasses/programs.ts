@@ -109,7 +109,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD],
   [/thanos-store|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306
-  [/rocketmq|^:9876$/, OF_ROCKETMQ, /^:(?:9876|10911)$/, BY_NAME],
+  [/rocketmq/, OF_ROCKETMQ, /^:(?:9876|10911)$/, BY_NAME],
   // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445; hazelcast#16678
   [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
   [/couchbase/, '`preferredServerGroup` of clients, for reads from replicas', true],

@@ -31,17 +31,21 @@ type Account = Pick<Runner, 'namespace'> & Partial<Pick<Runner, 'serviceAccount'
 
 const accountOf = ({ namespace, serviceAccount = '' }: Account): string => `${namespace}/${serviceAccount}`;
 
-/** Workloads, DaemonSets that are no data plane, and Pods of ServiceAccounts that no workload seen has, each of these once. */
+/** Workloads, but no ReplicaSet whose Deployment is there, DaemonSets that are no data plane, and Pods of ServiceAccounts that no workload seen has, each of these once. */
 const runnersOf = ({ routers, workloads, pods }: ClusterSnapshot): Runner[] => {
+  const seen = new Set(itemsOf(workloads).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`));
+  const own = itemsOf(workloads).filter(
+    ({ namespace, marks }) => !marks?.ownerReferences?.some((by) => seen.has(`${by.kind} ${namespace}/${by.name}`)),
+  );
   const daemonSets = itemsOf(routers).filter((set) => set.kind === 'DaemonSet' && !isAnyAgent(set));
   const sets = daemonSets.map(({ serviceAccount = '', labels: podLabels, containers, ...set }) => {
     const images = containers.map(({ image }) => image);
     return { ...set, podLabels, serviceAccount, images };
   });
-  const owned = new Set([...itemsOf(workloads), ...sets].map(accountOf));
+  const owned = new Set([...own, ...sets].map(accountOf));
   const others = itemsOf(pods).filter((pod) => !owned.has(accountOf(pod)));
   const ofPods = others.map((pod) => ({ kind: 'Pod', podLabels: pod.labels, images: [], ...pod }));
-  return [...itemsOf(workloads), ...sets, ...new Map(ofPods.map((pod) => [accountOf(pod), pod])).values()];
+  return [...own, ...sets, ...new Map(ofPods.map((pod) => [accountOf(pod), pod])).values()];
 };
 
 type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;

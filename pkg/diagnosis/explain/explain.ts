@@ -164,7 +164,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
   const isEmpty = lying.some(({ stage }) => stage === 'effective');
   const isShort = isEmpty ? waiting.length > 0 || !hasFew(facts) : isHard && lying.length > 0;
-  const isUnmet = wish.reason === 'NotRequested' && isShort && facts.endpoints.every(({ zone }) => zone !== '');
+  const isUnmet =
+    !only && wish.reason === 'NotRequested' && isShort && facts.endpoints.every(({ zone }) => zone !== '');
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
   const isVainRequest = request?.reason === 'NotRequested';
   const isPointless =

@@ -12,7 +12,7 @@ import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, asAdvice, autoscalersOf } from './remedy.ts';
 import { fieldsOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, workloadTitle, zoneConstraint } from './scheduler.ts';
-import { chosenBy, hasFew, isStore, placing, runsOnFargate } from './spread.ts';
+import { chosenBy, hasConstraints, hasFew, isStore, placing, runsOnFargate } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */
@@ -75,7 +75,8 @@ export const scaleToShare: Fix = (facts) => {
 /** What a workload lacks so that its Pods are spread evenly, also after a roll-out; where it lacks nothing, new Pods. Undefined: not known. */
 const spreadOf = (workload: Workload, { service, version }: Facts): Fields | undefined => {
   const [own, ...others] = workload.spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
-  if (others.length > 0 || !['Deployment', 'StatefulSet'].includes(workload.kind)) return undefined;
+  if (others.length > 0 || !hasConstraints(version) || !['Deployment', 'StatefulSet'].includes(workload.kind))
+    return undefined;
   const revises = revisesPods(workload) && atLeast(version, MATCH_LABEL_KEYS_SINCE);
   const { maxSkew, whenUnsatisfiable, selectsOwn = false, byRevision = false } = own ?? {};
   if (maxSkew === 1 && whenUnsatisfiable === 'DoNotSchedule' && selectsOwn && (byRevision || !revises)) return RESTART;

@@ -5,6 +5,7 @@ import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
 import { markedSlices } from '../../evacuation/decide.ts';
 import { matchesSelector } from '../../routing/types.ts';
+import { atLeast } from '../../routing/version.ts';
 import { STORES } from '../bypasses/programs.ts';
 import { TEMPLATE, isPlacedByGardener, ownerNote } from '../owner.ts';
 import { operatorField } from '../owner-fields.ts';
@@ -115,6 +116,11 @@ export const isStore = (workloads: readonly Pick<Workload, 'images'>[]): boolean
 const HARDER_REMEDY =
   'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
 
+/** EvenPodsSpread is on by default (KEP-895). */
+export const hasConstraints = (version: Facts['version']): boolean => atLeast(version, 18);
+const APART_REMEDY =
+  'Add a podAntiAffinity with `topologyKey: topology.kubernetes.io/zone` (before 1.17 `failure-domain.beta.kubernetes.io/zone`), and at least as many replicas as zones; topologySpreadConstraints count from 1.18 on.';
+
 /** Azure/AKS#2389, swill.fun/blog/eks-topology-spread-mindomains-ebs-karpenter */
 export const SPREAD_IN_ONE =
   'A topologySpreadConstraint counts only zones that have Nodes, and one zone satisfies it. For Pods in other zones run a Node in each, or let Pods wait for them with `minDomains` (Kubernetes 1.27 and newer), so that an autoscaler adds one.';
@@ -150,7 +156,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? ', and its podAntiAffinity counts Nodes, not zones' : ''}.`;
   if (constraint === undefined && (!zoneAntiAffinity || apartInVain))
     // Azure/AKS#3036
-    return say(bare, held && `${held}${SOFT_FOR_NEW}`);
+    return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? undefined : APART_REMEDY);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));
   const swept = isSeen || shrunk !== '' ? OF_DESCHEDULER : '';
