@@ -1312,7 +1312,7 @@ const ROWS: readonly ReportedRow[] = [
       ],
     },
     'NotWanted',
-    'PodsNotSpread',
+    'NotRequested',
     /^✓ all clients seen go through istio \(Pod shop\/client\), which keeps to zones; .*\(UnevenLoad\)/,
     /endpoints in c \(1 of 7\) get 2\.3 times an even share each.* zones shares by `localityLbSetting\.distribute`/,
   ],
