@@ -1091,6 +1091,15 @@ const ROWS: readonly ReportedRow[] = [
     /only edge may take its traffic from outside/,
   ],
   [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4831',
+    { extra: [binding({ targetType: 'ip', iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' })] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ all clients seen go through aws-ip-targets \(TargetGroupBinding/,
+    /→ For aws-ip-targets: a target group of the account and VPC of the cluster/,
+    /kubectl patch/,
+  ],
+  [
     'https://github.com/kubeflow/community-distribution/pull/1579',
     { annotations: { 'cloud.google.com/neg': '{"ingress": false}' }, spec: PORTS, extra: [ingress('gce')] },
     'Effective',

@@ -253,9 +253,11 @@ export const HOSTED = says(
   'no Node that is seen runs the API server (as on GKE, EKS and AKS): it goes to an endpoint by itself, or through a proxy that no object shows; its flags are set by who runs it, and the Service has no setting for it',
 );
 
-export const OUTSIDE = says(
-  'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
-);
+export const OUTSIDE: Partial<Client> = {
+  decides:
+    'the load balancer sends to Pods; those outside its VPC (vpcID), or of another account (iamRoleArnToAssume), are registered for all zones, whatever its cross-zone setting (aws-load-balancer-controller#4831, #2691)',
+  setting: 'a target group of the account and VPC of the cluster; of others no release keeps to zones (#4877, open)',
+};
 
 export type Kinds = ReadonlyMap<string, readonly EntryObject[]>;
 

@@ -549,7 +549,7 @@ describe('clients that bypass the proxies', () => {
       /^`spec\.trafficDistribution` of the Service .*, or `routingType/,
     );
     const ofOtherAccount = targetGroupBinding('ip', { iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' });
-    expect(settingOf('v1.33.0', ofOtherAccount)).to.equal('');
+    expect(settingOf('v1.33.0', ofOtherAccount)).to.match(/^a target group of the account/);
     const affine = 'dns_record.client_routing_policy=availability_zone_affinity';
     const nlb = { [`${AWS}nlb-target-type`]: 'ip', [`${AWS}attributes`]: affine };
     expect(settingOf('v1.33.0', { ...web({ metadata: { annotations: nlb } }) })).to.equal('');
