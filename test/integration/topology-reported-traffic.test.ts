@@ -1092,7 +1092,10 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4831',
-    { extra: [binding({ targetType: 'ip', iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' })] },
+    {
+      endpoints: ['a', 'b', 'c'],
+      extra: [binding({ targetType: 'ip', iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' })],
+    },
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through aws-ip-targets \(TargetGroupBinding/,
