@@ -885,7 +885,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'ZoneFailsHealthCheck',
     /enters through any Node that Octavia picks; Nodes without one of its Pods drop it/,
-    /from release 1\.24 of its controller on .* or set `externalTrafficPolicy: Cluster`/,
+    /by releases of its controller from 2022 on .* or set `externalTrafficPolicy: Cluster`/,
   ],
   [
     'https://github.com/scaleway/scaleway-cloud-controller-manager/issues/83',

@@ -129,7 +129,7 @@ const FAMILIES: readonly Kind[] = [
       'Octavia',
       `${selects('loadbalancer.openstack.org/node-selector')} \`loadbalancer.openstack.org/availability-zone\` puts it there as well.`,
     ),
-    blind: `Octavia leaves such Nodes out, from release 1.24 of its controller on (kubernetes/cloud-provider-openstack#763), with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
+    blind: `Octavia leaves such Nodes out, by releases of its controller from 2022 on (kubernetes/cloud-provider-openstack#763, #1720), with the annotation \`${MONITOR}: "true"\`, or create-monitor of its controller. ${ANYWHERE}`,
   },
   {
     // All of a Service have it off where nothing says otherwise: kubernetes/cloud-provider-aws aws.go, AWS Load Balancer Controller
