@@ -112,6 +112,7 @@ const NODE_CLASS = {
   metadata: { name: 'default' },
   status: { subnets: ['a', 'b', 'c'].map((zone) => ({ id: `subnet-${zone}`, zone })) },
 };
+const imageOf = (image: string) => ({ name: 'main', image });
 const behindWeb = (container: object) =>
   beside('apps/v1', 'StatefulSet', podsWith({ name: 'a', ...container }, { app: 'web' }), { name: 'stores' });
 const ofControlPlane = {
@@ -598,6 +599,22 @@ const ROWS: readonly ReportedRow[] = [
     '',
     /members \(StatefulSet shop\/stores\)/,
     /`brokerRackAssignment: aws-az` of its chart sets `broker\.rack` to the ID of the zone/,
+  ],
+  [
+    'https://github.com/confluentinc/cp-helm-charts/issues/639',
+    {
+      version: '1.34.1',
+      endpoints: ['a', 'b', 'c'],
+      spec: { ports: [{ name: 'http', port: 9092 }] },
+      pods: {
+        containers: ['solsson/kafka-prometheus-jmx-exporter@sha256:6f82', 'cp-enterprise-kafka:6.1.0'].map(imageOf),
+      },
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ members \(Deployment shop\/web\) goes around it; not wanted: /,
+    /→ For members: rack awareness \(KIP-392\): `client\.rack` of consumers, with `broker\.rack`/,
+    /scraper/,
   ],
   // The policy of the Service.
   [

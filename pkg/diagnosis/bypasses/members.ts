@@ -10,7 +10,7 @@ import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { ANY_ANSWERS, BESIDE, BY_LEADER, BY_ROLES, GOES_ON, MANAGES } from './programs.ts';
-import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING } from './programs.ts';
+import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING, STORES } from './programs.ts';
 import type { Client } from './types.ts';
 import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
 
@@ -56,7 +56,9 @@ const CALLING: Record<string, RegExp> = { Backend: /\/envoy:/, EnvoyFilter: GATE
 /** Selects the Pod that leads, by a label that a program or operator moves (hashicorp/vault-helm#347). */
 const LEADS = /,[^,=]*(?:active|leader)=true|,[^,=]*role=(?:leader|master|primary)/;
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
-const imagesOf = ({ images }: Runner) => images.filter((image, at) => at === 0 || !BESIDE.test(image));
+/** A sidecar may stand first (confluentinc/cp-helm-charts#639). */
+const imagesOf = ({ images }: Runner) =>
+  images.filter((image, at) => (at === 0 && !images.some((own) => STORES.test(own))) || !BESIDE.test(image));
 
 /** `name`, `name.namespace` or `pod.name`, with or without `.svc…`: which of them it is shows where there is such a Service. */
 const callsOf = (runner: Runner) =>

@@ -9,7 +9,7 @@ export const MANAGES =
   /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/ui$/;
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
-  /(?:^|\/)(?:redis|redis-stack-server|valkey|keydb|dragonfly|memcached|postgres(?:ql)?|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb|mongo(?:db)?(?:-\w+-server)?|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|zookeeper|kafka|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats)(?:[:@]|$)/;
+  /(?:^|\/)(?:(?:redis|valkey)(?:-cluster|-stack-server)?|keydb|dragonfly|memcached|postgres(?:ql)?(?:-repmgr)?|postgis|pgvector|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb(?:-galera)?|(?:percona-server-)?mongo(?:db)?(?:-\w+-server)?|mssql\/server|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|(?:cp-)?zookeeper|(?:cp-(?:enterprise-)?)?kafka|cp-server|redpanda|cassandra|scylla|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats)(?:[:@]|$)/;
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 const BY_RING =
   'queriers (and distributors, for ingesters) find its Pods in the ring of their memberlist, and connect to all zones';
@@ -73,14 +73,14 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   // spotahome/redis-operator#368, #106; bitnami/charts#13952
   [/^:26379$/, 'asking Sentinel (port 26379) for the primary, and reads from replicas near', 'alone', BY_SENTINEL],
   [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
-  [/kafka|cp-server|automq/, OF_KAFKA, /^:909\d$/, BY_PARTITION],
+  [/kafka|cp-server|automq/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
   // apache/pulsar#3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
   [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
   [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
-  [/\bvault:|openbao|zeebe|^:26500$/, 'none: which member leads is elected', 'several', BY_LEADER],
+  [/\bvault(?:-enterprise)?[:@]|openbao|zeebe|^:26500$/, 'none: which member leads is elected', 'several', BY_LEADER],
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
   [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
   // ClickHouse/ClickHouse#55110, #65570
@@ -95,7 +95,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, NONE, 'surely', BY_WRITES],
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
-  [/grafana\/(?:mimir|loki|tempo|pyroscope)|cortex|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
+  [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-)|cortex|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
   // VictoriaMetrics/VictoriaMetrics#4792
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
   // vitessio/vitess#3355
@@ -121,7 +121,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/tidb/, '`tidb_replica_read=closest-replicas`, and a label `zone` (in `location-labels` too)', true, BY_PARTS],
   [/cockroach/, '`--locality` with the zone, and reads `AS OF SYSTEM TIME follower_read_timestamp()`', true, BY_PARTS],
   [/yugabyte/, '`load_balance=true` and `topology_keys` with its zone, in smart drivers'],
-  [/cassandra|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
+  [/cassandra|cass-man|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/],
   [/mongos\b/, '`readPreference=nearest`, or tags of its zone: its Pods route to members of all zones'],
   // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029

@@ -24,10 +24,7 @@ import { heldText, idlePods, waitingFor } from './waiting.ts';
 
 /** `eu-1a 2, eu-1b 1`. */
 export const byZone = (counts: ReadonlyMap<string, number>): string =>
-  [...counts]
-    .sort(([a], [b]) => byText(a, b))
-    .map(([zone, count]) => `${zone || 'no zone'} ${count}`)
-    .join(', ');
+  [...counts].map(([zone, count]) => `${zone || 'no zone'} ${count}`).join(', ');
 
 const byMean = ({ kind }: Facts['autoscalers'][number]): boolean => kind === 'HorizontalPodAutoscaler';
 

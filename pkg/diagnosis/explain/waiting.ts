@@ -108,7 +108,7 @@ export const waitingFor = (facts: Facts) => {
   const vain = countedInVain(facts);
   const apart = facts.makers.find((own) => own.apart?.includes(LABEL_ZONE) === true && own.replicas > zones);
   const said = pending.flatMap(({ unplaced = [] }) => unplaced);
-  const rolling = facts.makers.find((own) => own.apart !== undefined && own.updatedReplicas !== undefined);
+  const rolling = facts.makers.find((own) => own.kind === 'Deployment' && own.apart && own.updatedReplicas);
   const held = heldBy(facts, pending);
   const images = itemsOf(facts.snapshot.workloads).flatMap((own) => own.images);
   const byGroups = images.join().includes('/cluster-autoscaler') ? BY_GROUPS : '';
