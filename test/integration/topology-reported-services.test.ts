@@ -2398,7 +2398,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint \(StickyClients\); no setting of this Service makes zones count; .*headless/,
-    /look for other Pods in DNS when a connection ends.*MAX_CONNECTION_AGE.*Headless .*Leave it headless/,
+    /keep to one address .* in DNS when a connection ends.*→ Let clients balance .*`dns:\/\/\/`.*MAX_CONNECTION_AGE.*Headless .*Leave it headless/,
     /kubectl expose/,
   ],
   [

@@ -638,7 +638,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: PORTS, extra: [ingress('alb'), OF_ALB] },
     'Effective',
     'LoadBalancerTraffic',
-    /^! through its cluster IP 100 %.*enters through any Node that the load balancer of Ingress shop\/web picks$/,
+    /^! traffic from outside enters through any Node that the load balancer of Ingress shop\/web picks; through its cluster IP 100 %/,
     /`load_balancing\.cross_zone\.enabled=false`/,
   ],
   [
@@ -1107,7 +1107,7 @@ const ROWS: readonly ReportedRow[] = [
     { annotations: { 'cloud.google.com/neg': '{"ingress": false}' }, spec: PORTS, extra: [ingress('gce')] },
     'Effective',
     'LoadBalancerTraffic',
-    /enters through any Node that the load balancer of Ingress shop\/web picks$/,
+    /enters through any Node that the load balancer of Ingress shop\/web picks; through its cluster IP 100 %/,
     /with `cloud\.google\.com\/neg: \{"ingress": true\}` Google's sends to Pods/,
   ],
   [
@@ -1311,7 +1311,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: { type: 'NodePort' }, endpoints: ['a', 'b', 'c'], extra: [ingress('alb'), OF_ALB] },
     'NotWanted',
     'LoadBalancerTraffic',
-    /through any Node that the load balancer of Ingress shop\/web picks$/,
+    /^✗ traffic from outside enters .* of Ingress shop\/web picks; .*; of clients inside, of which none is seen, 33 % /,
     /→ Set target type ip \(.* instance targets that selects Nodes alone, and the hop from Node to Pod may cross/,
   ],
   [

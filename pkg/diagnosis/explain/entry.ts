@@ -85,10 +85,10 @@ export const entryOf = (facts: Facts) => {
     if (failure) local = `; ${failure.why}`;
     const by = isLocal || isClosed ? `externalTrafficPolicy ${policy}` : 'before MetalLB 0.11, whatever the policy';
     const enters = isLocal || isClosed || isStranded ? `${kind.enters}${local} (${by})` : kind.enters;
-    /** With the ready Nodes through which it may enter, and whether there are none, or under the policy Local all its endpoints are on others. */
+    /** With the ready Nodes through which it may enter, the load balancers that use its node ports, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
     const found = { ...kind, policy, enters, takers, masters, isMarked, failure, isStranded: isStranded || isClosed };
-    return { ...found, ...(isBlind && { blind }) };
+    return { ...found, doors: ports.length, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
   // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.

@@ -60,9 +60,8 @@ const callerCauses = (facts: Facts): Cause[] => {
 /** The CPU heuristic lends endpoints of one zone to another: such hints keep no traffic in its zone. */
 const lentCauses = (facts: Facts): Cause[] => {
   const { wish, strategy, endpoints } = facts;
-  if (wish.mode !== 'proportional' || strategy !== undefined) return [];
   const lent = endpoints.filter(({ zone, forZones }) => forZones.length > 0 && !forZones.includes(zone));
-  if (lent.length === 0) return [];
+  if (lent.length === 0 || wish.mode !== 'proportional' || strategy !== undefined) return [];
   const names = lent.map(({ address, zone, forZones }) => `${address} of ${zone} for ${forZones.join(', ')}`);
   const evidence = `${lent.length} of ${counted(endpoints.length, 'ready endpoint')} hinted for another zone than their own: ${listed(names)}. CPU shares are ${sharesText(facts)}.`;
   return [cause('effective', 'HintedForOtherZone', evidence)];
@@ -140,6 +139,8 @@ const SCHEDULER = 'kube-router.io/service.scheduler';
 
 const OF_AGE =
   'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
+const OF_DNS =
+  'Let clients balance over all Pods (gRPC: `round_robin`, and `dns:///` before the name of the Service), and limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, after which they see Pods that were added. Or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** istio/istio#7878, #10870 (its chart sets it); kubernetes/ingress-nginx#5947 */
 const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
 const OF_NGINX =
@@ -174,7 +175,7 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
     /(?:^|-)otlp-?http(?:-|$)|^4318$/,
-  // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964), openimsdk/open-im-server#2164.
+  // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964, #9129), openimsdk/open-im-server#2164.
   [OF_AGE]:
     /(?:^|-)(?:grpcs?|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/,
   // gardener/gardener#11551, #8810
@@ -248,14 +249,14 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
   const age = DSKIT.test(`${port} ${images.join()}`) ? '`-server.grpc.keepalive.max-connection-age=30s`' : '$&';
   if (clusterIP === 'None') {
-    const evidence = `${port} is of a protocol whose clients look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
+    const evidence = `${port} is of a protocol whose clients keep to one address unless they balance, and look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
+    const isOfAge = reused?.remedy === OF_AGE;
     // Who asks for no zones asks for load.
-    const isLoad = reused?.remedy === OF_AGE && facts.wish.mode === 'none';
-    const stage = isLoad || autoscalers.length > 0 ? 'used' : 'prerequisite';
+    const stage = (isOfAge && facts.wish.mode === 'none') || autoscalers.length > 0 ? 'used' : 'prerequisite';
     // Who finds members otherwise asks no DNS.
     const isRing = bypasses.some(({ known, decides }) => known === 'members' && decides !== BY_ROLES);
     if (reused === undefined || (isRing && callers.length === 0)) return [];
-    return [cause(stage, 'StickyClients', evidence, reused.remedy.replace('MAX_CONNECTION_AGE', age))];
+    return sticky(evidence, (isOfAge ? OF_DNS : reused.remedy).replace('MAX_CONNECTION_AGE', age), stage);
   }
   // Beside kube-proxy Cilium keeps no affinity for the cluster IP (cilium#35254).
   if (sessionAffinity === 'ClientIP' && !answers.every(({ router, notes }) => router === 'cilium' && notes.length > 0))

@@ -11,15 +11,14 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
   const [entry, ways] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
   const { callers, pods } = callingOf(service, index.bypasses);
   const isIn = new Set(pods.map(({ pod }) => index.zoneOf.get(pod.nodeName) ?? ''));
-  const isCalled = callers.some(({ runner }) => !selects(service, runner)) || bypasses.length < ways.length;
-  const isBalanced = service.spec?.type === 'LoadBalancer' && entry !== undefined;
-  const foreign =
-    !((wanted && !isBalanced) || isCalled || past !== undefined) &&
-    (isBalanced || bypasses.every(({ client }) => client === 'kube-apiserver')) &&
-    (isBalanced || ways.length > 0 || entry?.policy === 'Local');
+  const isCalled =
+    callers.some(({ runner }) => !selects(service, runner)) || bypasses.length + (entry?.doors ?? 0) < ways.length;
+  const isBalanced = entry !== undefined && (service.spec?.type === 'LoadBalancer' || entry.doors > 0);
+  const isOwn = !wanted && bypasses.every(({ client }) => client === 'kube-apiserver');
+  const isMeant = isOwn && (ways.length > 0 || entry?.policy === 'Local');
+  const foreign = !isCalled && past === undefined && (isBalanced || isMeant);
   // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
-  const served = new Set(facts.endpoints.map(({ zone }) => zone));
-  const isServed = [...index.workerZones].every((zone) => served.has(zone));
+  const isServed = [...index.workerZones].every((zone) => facts.endpoints.some((own) => own.zone === zone));
   const on = (flag?: boolean) => flag || undefined;
   const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
   return {
@@ -40,7 +39,7 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
     seenIn: clientZones.every((zone) => isIn.has(zone)) || isIn.has('') ? [] : [...isIn].sort(byText),
     /** By which Node traffic from outside enters; empty where none does. */
     enters: entry?.enters ?? '',
-    /** It is entered by a load balancer or under the policy Local, or called by the API server, and no other client is seen. */
+    /** It is entered by a load balancer (by node ports as well) or under the policy Local, or called by the API server, and no other client is seen. */
     foreign,
   };
 };
