@@ -186,7 +186,7 @@ const byOperator: By = ({ owner, labels, about }) => {
   const who = `${owner.kind} ${owner.name}`;
   const field = operatorField(group, about);
   return field === undefined
-    ? `${who} owns it, and its operator may revert a change: make it there if it has a field for it`
+    ? `${who} owns it, and its operator may revert a change: make it there, or at what owns that, if it has a field for it`
     : `${who} owns it, and its operator reverts other changes: make it there under ${field}`;
 };
 

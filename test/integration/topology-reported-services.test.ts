@@ -407,7 +407,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
-    /# OpenSearchCluster logs owns it, and its operator may revert a change: make it there/,
+    /# OpenSearchCluster logs owns it, and its operator may revert a change: make it there, or at what owns that/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/132678',
@@ -615,6 +615,20 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ members \(Deployment shop\/web\) goes around it; not wanted: /,
     /→ For members: rack awareness \(KIP-392\): `client\.rack` of consumers, with `broker\.rack`/,
     /scraper/,
+  ],
+  [
+    'https://github.com/openshift/cluster-dns-operator/pull/398',
+    {
+      version: '1.27.8',
+      annotations: HINTS,
+      nodes: ['a', 'a'],
+      endpoints: ['a', 'a'],
+      service: ownedBy('v1/b', 'DNS', 'own'),
+    },
+    'Effective',
+    'NodesInOneZone',
+    /^✓ effective: 100 %/,
+    /# in one place take the annotation off: .* # DNS own owns it, and its operator may revert a change/,
   ],
   // The policy of the Service.
   [

@@ -1119,6 +1119,19 @@ const ROWS: readonly ReportedRow[] = [
     /Cross-zone load balancing off \(.*cross_zone\.enabled=false`\) and target type IP/,
   ],
   [
+    'https://github.com/kubernetes/ingress-nginx/issues/3254',
+    {
+      version: '1.10.3',
+      annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-cross-zone-load-balancing-enabled`]: 'true' },
+      spec: { ...LOCAL, ...UNASKED },
+      endpoints: ['a', 'b'],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside enters through targets in any zone, if/,
+    /before 1\.14 do not read the annotation for an NLB .* switch it on there, or from 1\.14 on take the annotation off/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/1298',
     {
       annotations: METALLB,

@@ -20,7 +20,7 @@ const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_bala
 const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`;
 /** kubernetes/kubernetes#95247 */
 const LOOK =
-  'in-tree controllers before 1.20 read the annotation only when a Service changes (kubernetes/kubernetes#82595)';
+  'in-tree controllers before 1.14 do not read the annotation for an NLB (kubernetes/kubernetes#61064), and before 1.20 only when a Service changes (#82595)';
 const LATER = ' A zone that was added later gets nothing until the Service changes (an annotation will do).';
 const TO_PODS = 'send to Pods (target type IP)';
 /** Annotations, class or name of what a Network Load Balancer of AWS stands for (kubernetes/cloud-provider-aws aws.go). */
@@ -148,9 +148,9 @@ const FAMILIES: readonly Kind[] = [
       'cross-zone': {
         sets: '/metadata/annotations',
         enters: 'through targets in any zone, if the cross-zone load balancing that an annotation asks for is on',
-        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation. Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: ${LOOK}; take it off, and set it again. It sends to Nodes of the zones in which it has a subnet alone (public where it faces the internet): give it one in each zone of the Nodes.`,
+        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation. Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: ${LOOK}; switch it on there, or from 1.14 on take the annotation off, and set it again. It sends to Nodes of the zones in which it has a subnet alone (public where it faces the internet): give it one in each zone of the Nodes.`,
         // pingcap/tidb-operator#2368
-        reach: `Run a Pod in every zone of the load balancer. Where \`aws elbv2 describe-load-balancer-attributes\` has its cross-zone load balancing off all the same (${LOOK}), take the annotation off and set it again, or switch it on there: until then clients of its address in that zone fail.`,
+        reach: `Run a Pod in every zone of the load balancer. Where \`aws elbv2 describe-load-balancer-attributes\` has its cross-zone load balancing off all the same (${LOOK}), switch it on there, or from 1.14 on take the annotation off and set it again: until then clients of its address in that zone fail.`,
         evenly: TO_PODS,
       },
     },

@@ -165,6 +165,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   SlicesBehind: [TOUCH],
   NodeNotHinted: [SHOW_SLICES],
   NodeWithoutCpu: [useField, 'kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu'],
+  NodesInOneZone: (facts) => [TAKE_OFF, askingNote(facts)?.line ?? []].flat(),
   NodeWithoutZone: [both(labelNode, useField), labelNode],
   ClientNodeWithoutZone: labelNode,
   EndpointWithoutZone: labelNode,

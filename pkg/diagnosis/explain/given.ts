@@ -110,7 +110,7 @@ const sharesCause = (facts: Facts): Cause[] => {
   const others = nodes.filter((node) => !workerZones.has(zoneOfNode(node)));
   const only = `${listed(others.map(nameOf))}: the only Nodes of ${listed(others.map(zoneOfNode))}, with the label of the control plane, so their CPU does not count and fewer than two zones are left.`;
   return others.length === 0
-    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(workerZones.size, 'zone')}.`)
+    ? given('NodesInOneZone', `Ready worker Nodes are in ${counted(workerZones.size, 'zone')}.${lastEvent(facts)}`)
     : given('ControlPlaneNodes', only);
 };
 
