@@ -106,7 +106,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ['published-not-ready', 'PublishedNotReady', /publishes 10\.1\.0\.12 of eu-1c as ready/],
     ['proxy-needs-annotation', 'ProxyNeedsAnnotation', /2 of 3 .*\(node-eu-1b and node-eu-1c\): kube-proxy 1\.30 /],
     ['single-endpoint', 'SingleEndpoint', /one ready endpoint \(10\.1\.0\.10 in eu-1a\)/],
-    ['terminating-endpoints', 'TerminatingEndpoints', /every Node uses 2 endpoints that are terminating/],
+    ['terminating-endpoints', 'TerminatingEndpoints', /every Node uses 2 terminating endpoints/],
     ['too-few-endpoints', 'TooFewEndpoints', /2 ready IPv4 .* for 3 zones\. .* 3, 6, 7 endpoints would do/],
     ['webhook-certificate-expired', 'WebhookCertificateExpired', /was valid until 2026-01-31/],
     ['webhook-does-not-select', 'WebhookDoesNotSelect', /does not select it in namespace shop/],

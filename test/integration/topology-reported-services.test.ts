@@ -27,6 +27,8 @@ const LOCAL = { internalTrafficPolicy: 'Local' };
 const COREDNS = { labels: { 'eks.amazonaws.com/component': 'coredns', 'k8s-app': 'kube-dns' } };
 const HELM = { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'web-1.0.0' } };
 const OF_GRPC = { version: '1.33.2', spec: { ports: [{ name: 'grpc', port: 50_051 }] }, endpoints: ['a', 'b', 'c'] };
+const OF_GROUP = podsWith({}, { app: 'web', 'rollout-group': 'web' });
+const ofGroup = (name: string) => beside('apps/v1', 'StatefulSet', OF_GROUP, { name });
 const SCALED = { minReplicas: 2, maxReplicas: 6, scaleTargetRef: { kind: 'Deployment', name: 'web' } };
 const HPA = beside('autoscaling/v2', 'HorizontalPodAutoscaler', SCALED);
 /** Spread that is a preference. */
@@ -416,6 +418,23 @@ const ROWS: readonly ReportedRow[] = [
     'NoEndpoints',
     /no share can be predicted \(no endpoint is ready\)$/,
     /Compare the selector with the labels of the Pods/,
+  ],
+  [
+    'https://github.com/OT-CONTAINER-KIT/redis-operator/issues/1153',
+    { spec: { selector: { app: 'web', role: 'a' } }, endpoints: [], extra: [podOf('x', { nodeName: 'a' })] },
+    'NotWanted',
+    'NoEndpoints',
+    /no share can be predicted \(no endpoint is ready\)$/,
+    /Pods there have all labels of its selector but role=a: what sets it /,
+  ],
+  [
+    'https://github.com/grafana/mimir/issues/1729',
+    { endpoints: ['a', 'a'], pods: null, extra: ['1', '2'].map(ofGroup) },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ its Pods are not spread over zones/,
+    /→ Hold each of these workloads in a zone of its own/,
+    /maxSkew/,
   ],
   [
     'https://github.com/zalando/postgres-operator/issues/2565',

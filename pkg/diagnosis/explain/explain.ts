@@ -96,9 +96,6 @@ const effectiveReport = (facts: Facts) => {
   };
 };
 
-/** Whatever such a Service asks for, the control plane writes no hints for it, or no client looks at them. */
-const UNASKED: ReadonlySet<Cause['reason']> = new Set(['ExternalName', 'ApiServer', 'NoSelector', 'Headless']);
-
 /** gardener/gardener docs/development/high-availability.md; gardener.cloud/blog/2026/04 on zone awareness */
 const PLACED = [
   "Gardener's webhook for high availability keeps the Pods of this namespace",
@@ -172,7 +169,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     inOnePlace(nodes) || (!wanted && (isSingle || isVainRequest || (isAlone && (isChosen || waiting.length > 0))));
   // What is asked for counts once there are more.
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
-  const isLater = isVainRequest && !isChosen && !isStore(facts.workloads);
+  const isLater = isVainRequest && !isChosen && !isStore(facts.workloads) && waiting.length === 0;
   const spread = lying.map((each) => (isLater ? { ...each, remedy: `${each.remedy} Then: ${later}` } : each));
   const found = [
     ...(nodes.length === 0
@@ -199,9 +196,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // What is to be asked for has no effect without any zone; what holds without zones is what such a cluster asks about.
     ...(isZoneless ? [...outside, ...sticky, ...(isNear ? asked : []), ...given] : []),
     ...(!wanted && (isKeptByGateway || (inOneZone(facts) && !isLate)) ? sticky : []),
-    ...(kind.some(({ reason }) => UNASKED.has(reason)) || isAnsweredOnNodes(facts) || isPointless || isDeaf
-      ? []
-      : asked),
+    ...(kind.some(({ stage }) => stage === 'wanted') || isAnsweredOnNodes(facts) || isPointless || isDeaf ? [] : asked),
     ...(isLate ? [] : sticky),
     ...given,
     ...(isRouted && !isPointless && !isEdge ? [...usedCauses(facts), ...nodeCauses(facts)] : []),

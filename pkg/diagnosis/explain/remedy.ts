@@ -238,7 +238,6 @@ const worseOf = (before: Judged, after: Judged): 'serves less' | 'overloads' | u
 const neighbours = (facts: Facts, changes: readonly Change[]): readonly Service[] => {
   const { name, ref, index, workloads } = facts;
   const own = workloads.filter((workload) => changedWorkload(workload, facts, changes).changed);
-  if (own.length === 0) return [];
   return (index.services.get(ref.namespace) ?? []).filter(
     (each) =>
       each.spec?.clusterIP !== 'None' && own.some((workload) => selects(each, workload)) && keyOfService(each) !== name,

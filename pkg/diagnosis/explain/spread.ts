@@ -97,6 +97,8 @@ const VOLUMES_REMEDY =
   'Volumes keep the Pods in their zones, and no constraint moves them: one with `DoNotSchedule` leaves them pending when they restart. Only new replicas, or Pods whose volumes are made anew, come to lie elsewhere, if their StorageClass lets them: `volumeBindingMode: WaitForFirstConsumer`, and all zones in its `allowedTopologies`.';
 /** weaviate/weaviate-helm#306 */
 const SOFT_FOR_NEW = ' They do with a topologySpreadConstraint that is `ScheduleAnyway`, which leaves none pending.';
+const EACH_REMEDY = // grafana/mimir#1729
+  'Hold each of these workloads in a zone of its own, as their program counts them: by a nodeSelector on `topology.kubernetes.io/zone` (in charts of Grafana `zoneAwareReplication.zones[].nodeSelector`), or a podAntiAffinity by zone to other Pods of the same `rollout-group`.';
 const SHARED_REMEDY =
   'Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too. Else clients there cross, or have to run beside it.';
 
@@ -151,8 +153,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
   const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? ', and its podAntiAffinity counts Nodes, not zones' : ''}.`;
-  if (constraint === undefined && (!zoneAntiAffinity || apartInVain))
-    // Azure/AKS#3036
+  const isBare = constraint === undefined && (!zoneAntiAffinity || apartInVain); // Azure/AKS#3036
+  if (isBare && facts.makers.length > 1 && workload.podLabels['rollout-group']) return say(bare, EACH_REMEDY);
+  if (isBare)
     return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? undefined : APART_REMEDY);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));
@@ -188,8 +191,6 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
       .map((labels) => selector.flatMap(([key, value]) => (labels[key] === value ? [] : [key])))
       .find(({ length }) => length > 0 && length < selector.length)
       ?.at(-1) ?? '';
-  // Of one label others have it, or not.
-  if (selector.length < 2) return '';
   if (own === undefined && pods.length > 0)
     return differing((index.bypasses.pods.get(ref.namespace) ?? []).map(({ labels }) => labels));
   // Members that an operator makes as a workload each, alike but for their names.

@@ -39,9 +39,8 @@ const asked = (source: HintSource, by: string, strategy?: string) => ({
 });
 
 export const wantedReport = (facts: Facts) => {
-  const { service, wish, strategy, planned, version } = facts;
+  const { service, wish, strategy, planned, version, labels } = facts;
   if (strategy !== undefined) {
-    const { labels } = facts;
     const key = [...STRATEGIES_BY_LABEL.keys()].find((one) => strategyOf({ [one]: labels[one] }) === strategy) ?? '';
     return asked('webhook', `label ${key}=${labels[key] ?? ''}`, strategy);
   }
@@ -57,6 +56,16 @@ export const wantedReport = (facts: Facts) => {
   return asked('none', own ? `annotation ${by}` : isOff(wish.value) ? '' : `${key}=${wish.value}`);
 };
 
+/** What Pods lack that have all other labels of the selector (OT-CONTAINER-KIT/redis-operator#1153). */
+const lackText = ({ service, ref, index }: Facts): string => {
+  const selector = Object.entries(service.spec?.selector ?? {});
+  const pods = selector.length < 2 ? [] : (index.bypasses.pods.get(ref.namespace) ?? []);
+  const lacks = pods.map(({ labels }) => selector.flatMap((own) => (labels[own[0]] === own[1] ? [] : own.join('='))));
+  const near = lacks.every(({ length }) => length > 0) ? lacks.filter(({ length }) => length === 1).flat() : [];
+  const what = ` Pods there have all labels of its selector but ${listed(near)}: what sets it (an operator, an election, a template) has not, or the selector is wrong.`;
+  return near.length > 0 ? what : '';
+};
+
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
 const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
@@ -69,15 +78,15 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const others = joined && `Other clusters may have endpoints: ${joined.decides}. For that: ${joined.setting}.`;
   const { text, causes } = waitingFor(facts);
   const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (causes[0]?.remedy ?? unwritten));
-  if (all.length === 0) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text}`, remedy)];
+  if (all.length === 0)
+    return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
   if (endpoints.length > 0) return [];
   const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
   if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];
   const unready = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
   const last = routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
   if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${unready}.`)];
-  const { length } = last.used;
-  const used = `every Node uses ${counted(length, 'endpoint')} that ${length === 1 ? 'is' : 'are'} terminating, whatever the zone`;
+  const used = `every Node uses ${counted(last.used.length, 'terminating endpoint')}, whatever the zone`;
   return [cause('given', 'TerminatingEndpoints', `${unready}; ${used}.`)];
 };
 
@@ -107,14 +116,10 @@ export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'serv
   return [...new Set(all.filter((cluster) => cluster !== undefined))].sort(byText);
 };
 
-/** Its slices are written by the API servers themselves, without zones, and no hint can stand on them. */
-const isApiServer = ({ namespace, name }: Pick<Facts['ref'], 'namespace' | 'name'>): boolean =>
-  namespace === 'default' && name === 'kubernetes';
-
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
-  if (isApiServer(facts.ref) && endpoints.length > 0 && !isHinted(facts)) {
+  if (name === 'default/kubernetes' && endpoints.length > 0 && !isHinted(facts)) {
     const evidence = `Service ${name} has ${counted(endpoints.length, 'endpoint')} (${listed(endpoints.map(({ address }) => address))}) that the API servers write themselves.`;
     return [cause('wanted', 'ApiServer', evidence)];
   }
@@ -124,7 +129,6 @@ export const kindCauses = (facts: Facts): Cause[] => {
   }
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
-  const causes: Cause[] = [];
   const ofProgram = facts.bypasses.find(({ known }) => known !== undefined);
   const usual = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
   const has = ofProgram?.setting.startsWith('none') ? ', and of its program' : '; what its program has:';
@@ -133,7 +137,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port);
   const unmapped = apart && ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`;
   const none = `Service ${name} has clusterIP None${ofProgram?.known === 'members' ? `: ${ofProgram.decides}` : ''}.${unmapped ?? ''}`;
-  causes.push(...facts.families.flatMap((family) => emptyFamily(facts, family)));
+  const causes = facts.families.flatMap((family) => emptyFamily(facts, family));
   const isKept = members === undefined && stickyCauses(facts).length > 0;
   const headless = cause('wanted', 'Headless', none, isKept ? KEPT_HEADLESS : members);
   if (clusterIP === 'None') causes.push(isKept ? { ...headless, fix: [] } : headless);
