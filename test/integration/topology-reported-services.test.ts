@@ -18,6 +18,7 @@ import {
   podOf,
   podsWith,
   proxyConfig,
+  sidecar,
   sliceOf,
   zonalCilium,
 } from '../fixtures/reported-cluster.ts';
@@ -413,7 +414,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/132678',
-    { version: '1.33.1', endpoints: [] },
+    { version: '1.33.1', endpoints: [], spec: { selector: { app: 'other' } } },
     'NotWanted',
     'NoEndpoints',
     /no share can be predicted \(no endpoint is ready\)$/,
@@ -1648,6 +1649,18 @@ const ROWS: readonly ReportedRow[] = [
     'NoEndpoints',
     /^✗ no endpoint is ready; no share can be predicted/,
     /NoEndpoints .*leaves out the endpoints of other clusters .*`kubectl annotate service web -n shop service\.cilium\.io\/affinity-`/,
+  ],
+  [
+    'https://github.com/kumahq/kuma/issues/5338',
+    {
+      endpoints: [],
+      extra: [sidecar('kuma-sidecar', 'kumahq/kuma-dp:2.0.0'), inShop('kuma.io/v1alpha1', 'ZoneIngress', {})],
+    },
+    'NotWanted',
+    'NoEndpoints',
+    /^✗ all clients seen go through kuma .*no endpoint is ready/,
+    /Deployment web asks for 0 replicas\. → Other clusters may have endpoints: .* an update: .*`crossZone\.failover`/,
+    /--show-labels|Compare/,
   ],
   // What goes another way for all clients stands before what hints lack, and leaves no command for these.
   [

@@ -1571,6 +1571,17 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /Envoy follows `distribute` of DestinationRule shop\/web: .*others go to any zone → `outlierDetection` without `distribute`/,
   ],
   [
+    'https://github.com/istio/istio/issues/28942',
+    {
+      extra: [
+        sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.8.0'),
+        rule({ loadBalancer: { localityLbSetting: { distribute: [{ from: 'r/a/*' }] } } }),
+      ],
+    },
+    around('istio'),
+    /`distribute` of DestinationRule shop\/web counts before Istio 1\.9 beside `outlierDetection` only → `outlierDetection` in/,
+  ],
+  [
     'https://github.com/istio/istio/issues/39792',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
     around('istio'),
@@ -2195,7 +2206,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('istio-gateway'),
-    /→ for layer-7 load balancing over all API servers \(IstioTLSTermination\) an update of Gardener/,
+    /→ layer 7 is on, as Service web-mtls shows, .* \(IstioTLSTermination\) an update of Gardener/,
   ],
   [
     'https://github.com/gardener/gardener/issues/12626',
@@ -2318,6 +2329,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('kube-apiserver'),
     /EFFECTIVE ! 3 of 3 client zones keep what goes through the cluster IP .*or through a proxy that no object shows(?!.*aggregator)/,
+  ],
+  // Its node ports are there, and no client of them.
+  [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4029',
+    { spec: PORTS, extra: [ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' }), OF_ALB] },
+    /^! all clients seen go through aws-alb \(Ingress shop\/web\), which is not seen to keep to zones; /,
+    /`load_balancing\.cross_zone\.enabled=false`/,
   ],
   [
     'https://github.com/zalando/skipper/issues/3785',

@@ -278,11 +278,11 @@ export const CLIENTS = clients({
   },
   kuma: {
     byRule: 'MeshLoadBalancingStrategy',
-    decides: "Kuma's Envoy, in a sidecar or its builtin gateway, chooses by tags; a zone of Kuma is the cluster",
+    decides: "Kuma's Envoy chooses by tags; a zone of Kuma is the cluster, all others, near and far, are alike to it",
     setting:
-      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone (from 2.5; before kumahq/kuma#9690 of 2024 Pods need that label)',
+      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone and `crossZone.failover` as the order of other clusters (from 2.5; these get nothing without it; before kumahq/kuma#9690 of 2024 Pods need that label)',
     image: /\bkuma-(?:cp|dp):/,
-    source: 'kumahq/kuma policies/meshloadbalancingstrategy; #8022',
+    source: 'kumahq/kuma policies/meshloadbalancingstrategy; #8022, #5338, #5196; kumahq/kuma-website#1506',
   },
   consul: {
     byRule: 'ServiceResolver ProxyDefaults',
@@ -312,8 +312,9 @@ export const CLIENTS = clients({
   'node-local-dns/cilium': {
     decides:
       'Pods ask the cache on their Node where the kubelet has its address (`clusterDNS`), or a CiliumLocalRedirectPolicy takes what they send to the cluster IP; else Cilium hands that to Pods of the Service. For what the cache lacks it asks a Service of its own',
+    setting: 'a CiliumLocalRedirectPolicy for it (`enable-local-redirect-policy`) to a cache without hostNetwork',
     unsure: true,
-    source: 'cilium/cilium#13040, #16906; kubernetes/kops#16597',
+    source: 'cilium/cilium#13040, #16906; kubernetes/kops#16597; kubermatic/kubermatic#15243',
   },
   'eks-auto-dns': {
     decides: 'Pods on Nodes of EKS Auto Mode ask the DNS server of their own Node, which is no Pod',

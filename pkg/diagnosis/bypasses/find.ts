@@ -199,7 +199,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     found.some((by) => by.client.startsWith('aws-') && (by.entry?.kind ?? 'Service') === entry?.settings['madeFor']);
   const ways = found.filter((each) => !isSaid(each));
   const others = callers.filter((own) => !selects(service, own) && !isInterceptor(own));
-  const isInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && others.length === 0;
+  const isInside = /^(?:ClusterIP|NodePort)$/.test(service.spec?.type ?? 'ClusterIP') && others.length === 0;
   const first = ways.find(({ possible }) => !possible)?.client ?? KEDA;
   const isSame = ({ entry, client, possible }: Found) =>
     possible || ((entry || client === KEDA) && client === first && !NO_ROUTE.test(client));
@@ -209,7 +209,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
     const { client, evidence, controller = '', possible = false, ...seen } = { ...way, ...more };
-    const { own = client.startsWith('node-local') ? index.ofCache : {} } = seen;
+    const { own = client === 'node-local-dns' ? index.ofCache : {} } = seen;
     const isTaken = isWaypoint && found.some((each) => each.client === 'istio-ambient' && each.all);
     const route = (isOfRoutes && !possible) || undefined;
     const all = seen.all === true || isTaken || route || (!isUsed && client.startsWith('aws-ip-'));
@@ -239,10 +239,9 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       unsure,
       byHints,
       keeps: keeps && !isJoined && split === '',
-      ...defined({ adds: row.adds, fails: row.fails, how: row.how }),
+      ...defined({ adds: row.adds, fails: row.fails, how: row.how, none: isNone || undefined, route }),
       ...(index.hasField && asks && { asks }),
       through: plain.usesClusterIp !== undefined || LED.test(client),
-      ...defined({ none: isNone || undefined, route }),
       setting: (isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`)
         .replace(index.hasField ? /^$/ : NEW_FIELD, '')
         .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),

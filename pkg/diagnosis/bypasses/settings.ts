@@ -37,7 +37,7 @@ const EVEN =
 const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` beside `outlierDetection` in {rule}';
 
-/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #31735, #33470, #39477, #48084. */
+/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #28942, #31735, #33470, #39477, #48084. */
 const BY_RULE: Readonly<
   Record<string, readonly [decides: string | undefined, setting: string, how?: Partial<Client>]>
 > = {
@@ -48,6 +48,7 @@ const BY_RULE: Readonly<
     'Envoy follows `distribute` of {rule}: clients in what a `from` names go to its `to` alone, and fail where that has no ready endpoint (it excludes failover); all others go to any zone',
     '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over (in another order by `failoverPriority`)',
   ],
+  shares: ['`distribute` of {rule} counts before Istio 1.9 beside `outlierDetection` only', `${OUTLIER}, or an update`],
   kept: [KEPT, '', { keeps: true }],
   // gateway.envoyproxy.io "Zone Aware Routing", Supported Combinations
   hashed: ['Envoy goes by a hash, or weights of zones, of {rule}', '`preferLocal` there, without `ConsistentHash`'],
@@ -90,6 +91,7 @@ const AFTER_FIELD: typeof BY_RULE = {
 /** gardener/gardener#13081 */
 export const OF_GARDENER =
   'for layer-7 load balancing over all API servers (IstioTLSTermination) an update of Gardener, which then leaves the field off for them, or topologyAwareRouting off in the Seed or Garden; a patch is reverted';
+const LAYER_7 = `layer 7 is on, as Service {service}-mtls shows, and each Envoy keeps to its own zone: ${OF_GARDENER}`;
 
 /** gardener/gardener docs/operations/kube_apiserver_loadbalancing.md; with layer 7 on Gardener makes a second Service, for mutual TLS. */
 const OR_EVEN =
@@ -153,6 +155,7 @@ const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
   const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
   const version = imageRelease(image);
+  if (locality === 'shares') return version && !isSince(version, [1, 9, 0]) ? locality : 'distribute';
   if (!/^(?:outlier|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
   const isServed = clients.every((pod) => services.some((own) => selects(own, { ...pod, podLabels: pod.labels })));
   return isServed ? locality : 'unserved';
@@ -170,6 +173,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const since = asked === 'PreferClose' ? field : names;
   const { rule, locality: stated = '' } = ruleOf(row, service, seen);
   const isApiServer = [labels['app'], labels['role']].join() === 'kubernetes,apiserver';
+  const isLayer7 = seen.services.some((own) => keyOfService(own) === `${keyOfService(service)}-mtls`);
   const locality = vainOf(seen, stated, rule);
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
@@ -191,7 +195,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   if (isOlder) return { decides: `${decides}; seen: ${image}`, setting: first, byHints: false };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   if (counts && wished !== undefined && BY_RULE[locality] === undefined) {
-    const even = locality === 'unset' && isApiServer ? OF_GARDENER : '';
+    const even = locality === 'unset' && isApiServer ? (isLayer7 ? LAYER_7 : OF_GARDENER) : '';
     // envoyproxy/gateway#9537
     const isByZone = wished === 'PreferSameNode' && byRule === 'BackendTrafficPolicy';
     const how = isByZone ? 'keeps to the zone, not to the Node,' : 'counts';
@@ -204,15 +208,13 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     const through = from === undefined ? '' : ` (through ${from}, which owns it)`;
     const [ruled, usual, how] = by;
     const unset = isApiServer && locality === 'unset' && !counts ? OF_NEWER : usual;
-    const isLayer7 = seen.services.some((own) => keyOfService(own) === `${keyOfService(service)}-mtls`);
-    const set = isApiServer && how?.keeps ? (isLayer7 ? OF_GARDENER : OR_EVEN) : unset;
+    const set = isApiServer && how?.keeps ? (isLayer7 ? LAYER_7 : OR_EVEN) : unset;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
     return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, ...how });
   }
   if (version === undefined) return {};
   const left = knownTo(setting, version);
-  if (since === undefined)
-    return left === '' && setting !== '' ? { setting: `an update: ${setting}` } : { setting: left };
+  if (since === undefined) return { setting: left === '' && setting !== '' ? `an update: ${setting}` : left };
   if (counts) return { setting: left, ...defined({ asks: row.asks }) };
   const newer = wished === undefined ? [] : [`an update to ${versionText(since)} or newer`];
   const later = newer.length > 0 || setting === '' ? '' : `${setting}, after an update`;

@@ -14,6 +14,7 @@ import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, TEMPLATE, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
 import { evacuatedZones } from './spread.ts';
+import { waitingFor } from './waiting.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
 import {
@@ -184,7 +185,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   PlanNotInForce: [SHOW_POLICY],
   PlanSpread: [SHOW_POLICY],
   NoEndpoints: (facts) =>
-    isAnsweredOnNodes(facts) || !hasSelector(facts.service) || facts.pods.some(({ nodeName }) => nodeName === '')
+    isAnsweredOnNodes(facts) || !hasSelector(facts.service) || waitingFor(facts).text !== ''
       ? []
       : ['kubectl get pods -n {namespace} --show-labels'],
   NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),

@@ -8,7 +8,7 @@ import { barrier } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { cause, counted, listed, remedyOf } from './reasons.ts';
-import { allows, hardSpread, zoneConstraint } from './scheduler.ts';
+import { allows, hardSpread, workloadTitle, zoneConstraint } from './scheduler.ts';
 
 /** What hard constraints count although every Node there keeps the Pods away. */
 const countedInVain = ({ snapshot, makers }: Facts): string[] =>
@@ -83,12 +83,13 @@ const heldBy = (facts: Facts, pods: Facts['pods']) => {
   return { why: `${[first, ...more.slice(0, 1)].map(({ why }) => why).join('; ')}${how}`, remedy };
 };
 
+const TO_SCALE = 'Scale it up, or what scales it to zero, where clients are to have an endpoint here.';
 const BY_KARPENTER = // aws/karpenter-provider-aws#845
   ' Karpenter makes Nodes only with labels that a NodePool (before 0.32 a Provisioner) has, in its template or requirements.';
 const BY_GROUPS = // kubernetes/autoscaler#1681
   ' cluster-autoscaler takes Nodes of a group for alike: one over several zones gets none for a Pod that needs a certain zone. Have a group for each zone (`--balance-similar-node-groups`).';
 
-/** Pods that wait for a Node, for which, and what would end that where it is more than to look; an empty text: none does. */
+/** Pods that wait for a Node or to be asked for, for which, and what would end that where it is more than to look; an empty text: none does. */
 export const waitingFor = (facts: Facts) => {
   // A label that the Service selects by may come once the Pod runs (zalando/postgres-operator#764).
   const isOwn = ({ namespace, labels }: Facts['pods'][number]): boolean =>
@@ -97,7 +98,9 @@ export const waitingFor = (facts: Facts) => {
   const late =
     facts.workloads.length > 0 || facts.makers.length === 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
   const pending = [...new Set([...facts.pods.filter(({ nodeName }) => nodeName === ''), ...late])];
-  if (pending.length === 0) return { text: '', causes: [] };
+  const isIdle = facts.pods.length === 0 && facts.workloads.every(({ replicas }) => replicas === 0);
+  const idle = isIdle ? facts.workloads.map((own) => ` ${workloadTitle(own)} asks for 0 replicas.`) : [];
+  if (pending.length === 0) return { text: idle.join(''), remedy: idle[0] && TO_SCALE, causes: [] };
   const wanted = Math.max(...facts.makers.map((workload) => zoneConstraint(workload)?.minDomains ?? 0));
   const labels = new Set([LABEL_HOSTNAME, ...facts.nodes.flatMap((node) => Object.keys(node.metadata?.labels ?? {}))]);
   const missing = facts.makers.flatMap(hardSpread).filter(({ topologyKey }) => !labels.has(topologyKey));

@@ -69,15 +69,15 @@ const lackText = ({ service, ref, index }: Facts): string => {
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
 const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
-  const { slices, name, routes, service } = facts;
+  const [{ kinds }, { slices, name, routes, service, bypasses }] = [facts.index.bypasses, facts];
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);
   const none = own.length === 0 ? `no${label} EndpointSlice` : `no endpoint in its${label} EndpointSlices`;
   const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
-  const joined = facts.bypasses.find(({ client }) => client === 'cilium-clustermesh');
+  const joined = bypasses.find(({ client }) => client === (kinds.has('ZoneIngress') ? 'kuma' : 'cilium-clustermesh'));
   const others = joined && `Other clusters may have endpoints: ${joined.decides}. For that: ${joined.setting}.`;
-  const { text, causes } = waitingFor(facts);
-  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (causes[0]?.remedy ?? unwritten));
+  const { text, remedy: idle, causes } = waitingFor(facts);
+  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (causes[0]?.remedy ?? idle ?? unwritten));
   if (all.length === 0)
     return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
   if (endpoints.length > 0) return [];

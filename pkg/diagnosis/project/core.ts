@@ -195,7 +195,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   if ('zoneAwareLbSetting' in fieldsIn(policy, 'loadBalancer')) return 'aware';
   const lacks = (own: Fields): boolean => own['outlierDetection'] === undefined;
   if (isFields(setting) && setting['enabled'] === false) return 'off';
-  if (listIn(setting, 'distribute').length > 0) return 'distribute';
+  if (listIn(setting, 'distribute').length > 0) return lacks(policy) ? 'shares' : 'distribute';
   const ports = listIn(policy, 'portLevelSettings');
   const parts = [...ports, ...listIn(object, 'spec.subsets').map((own) => fieldsIn(own, 'trafficPolicy'))];
   if (lacks(policy) ? !parts.every(lacks) : ports.some(lacks)) return 'partly';
@@ -208,7 +208,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
 /** Where, at any depth, objects name the Services that they send to, by the field that is the name: Gloo's `kube`, BIG-IP's `pool`. */
 const REFERENCES = {
   name: 'service serviceRef backendRefs targetRefs targetReference services backendServices to alternateBackends kube.ref',
-  service: 'upstreams pool pools',
+  service: 'upstreams pool pools target',
   serviceName: 'backend backends serviceMatcher kube',
 } as const;
 
@@ -224,7 +224,6 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   Mapping: (spec) => [hostOf(spec, 'service')],
   TCPMapping: (spec) => [hostOf(spec, 'service')],
   HTTPScaledObject: (spec) => [hostOf(fieldsIn(spec, 'scaleTargetRef'), 'service')],
-  InterceptorRoute: (spec) => [hostOf(fieldsIn(spec, 'target'), 'service')],
   // Without a gateway it is for sidecars.
   VirtualService: (spec, _, all) =>
     textsIn(spec, 'gateways').some((gateway) => gateway !== 'mesh')

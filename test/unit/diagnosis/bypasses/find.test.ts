@@ -220,7 +220,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'of Kuma for another',
     [zonal({ kind: 'MeshService', name: 'db' })],
-    /chooses by tags; a zone of Kuma is the cluster → a MeshLoadBalancingStrategy/,
+    /chooses by tags; a zone of Kuma is the cluster, .* → a MeshLoadBalancingStrategy/,
   ],
 ];
 
@@ -493,6 +493,7 @@ describe('clients that bypass the proxies', () => {
     const cache = daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26');
     const found = foundFor(dns, cache, daemonSet('cilium', 'c/cilium:v1.15.4'));
     expect(found.map(({ client, unsure }) => [client, unsure])).to.deep.equal([['node-local-dns', true]]);
+    expect(found[0]?.setting).to.match(/^a CiliumLocalRedirectPolicy for it/);
   });
 
   const says: readonly (readonly [name: string, objects: Objects, line: RegExp])[] = [
