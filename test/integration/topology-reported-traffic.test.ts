@@ -99,6 +99,7 @@ const podOf = (zone: 'a' | 'b', version: string) => ({
   ...beside('v1', 'Pod', { nodeName: `node-${'ab'.indexOf(zone)}`, containers: [] }, { name: `web-${version}` }),
   metadata: { namespace: 'shop', name: `web-${version}`, labels: { app: 'web', version } },
 });
+const OF_EDGE = { 'gateway.envoyproxy.io/owning-gateway-name': 'edge' };
 const NAMES_WEB = {
   configPatches: [
     {
@@ -1799,6 +1800,19 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     {
       endpoints: ['a:a', 'a:a', 'a:a', 'a:a', 'b:b', 'c:c'],
       extra: [...ENVOY_GATEWAY, ofBackends({ zoneAware: { preferLocal: {} } })],
+    },
+    around('envoy-gateway'),
+    /^(?!.*keeps to zones).*and sends to others what is too much for it → `force: {}` there/,
+  ],
+  [
+    // Its proxies are in one zone of three, which has a third of the endpoints.
+    'https://github.com/envoyproxy/envoy/issues/38758',
+    {
+      extra: [
+        ...ENVOY_GATEWAY,
+        ofBackends({ zoneAware: { preferLocal: { minEndpointsThreshold: 3 } } }),
+        beside('v1', 'Pod', { nodeName: 'node-0' }, { name: 'edge', labels: OF_EDGE }),
+      ],
     },
     around('envoy-gateway'),
     /^(?!.*keeps to zones).*and sends to others what is too much for it → `force: {}` there/,

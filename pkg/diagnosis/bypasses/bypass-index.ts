@@ -41,6 +41,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     pods,
     podsOf: podFinder(pods),
     watchers,
+    /** Of Gateways, by the label that Envoy Gateway and kgateway give them. */
+    proxies: itemsOf(snapshot.pods).filter((pod) => /gateway-name$/m.test(Object.keys(pod.labels).join('\n'))),
     kinds: Map.groupBy(entries, ({ kind }) => kind),
     members: memberIndex(services, watchers.runners, entries),
     hasField: isEnabled('ServiceTrafficDistribution', version),

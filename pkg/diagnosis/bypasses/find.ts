@@ -218,7 +218,8 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
     const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
     const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
-    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), ...endpoints });
+    const isThin = endpoints.isThin || (isOfRoutes && placedText({ clients: index.proxies, all: true }, index) !== '');
+    const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), ...endpoints, isThin });
     const row = { ...plain, ...set, ...own };
     const owner = plain.usesClusterIp && !plain.ofService && seen.entry?.settings['owner'];
     const there = owner ? `; ${owner} owns ${evidence.object}: set it there` : '';

@@ -228,9 +228,8 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const isOne = OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1;
   if (isOne || (leader && LEADS.test(podsOf(service)))) return [];
   if (twin === undefined || (behind && callerOf(twin) === undefined)) {
-    const shown = always === undefined ? [] : signs.filter(({ value }) => sign?.test(value));
-    const more = { possible: !isSure, behind, own: ways, all };
-    return shown.slice(0, 1).map((evidence) => ({ client: 'members', evidence, ...more }));
+    const evidence = always === undefined ? undefined : signs.find(({ value }) => sign?.test(value));
+    return evidence ? [{ client: 'members', evidence, possible: !isSure, behind, own: ways, all }] : [];
   }
   const { by, host, runner } = callerOf(twin) ?? { by: 'spec.selector', host: 'the same Pods, without cluster IP' };
   const then = ways.decides ? `; ${ways.decides}` : ' and connects to those, whatever hints say';

@@ -159,8 +159,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isChosen = chosenBy(facts) !== '';
   // A zone that stays empty although there are Pods enough, or a constraint that is not met, comes before what nothing asks for.
   const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
-  const isEmpty = lying.some(({ stage }) => stage === 'effective');
-  const isShort = isEmpty ? waiting.length > 0 || !hasFew(facts) : isHard && lying.length > 0;
+  const isShort = lying.some(({ stage }) => (stage === 'effective' ? waiting.length > 0 || !hasFew(facts) : isHard));
   const isUnmet =
     !only && wish.reason === 'NotRequested' && isShort && facts.endpoints.every(({ zone }) => zone !== '');
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];

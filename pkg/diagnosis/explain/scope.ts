@@ -19,7 +19,6 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
   const foreign = !isCalled && past === undefined && (isBalanced || isMeant);
   // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
   const isServed = [...index.workerZones].every((zone) => facts.endpoints.some((own) => own.zone === zone));
-  const on = (flag?: boolean) => flag || undefined;
   const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
   return {
     through: 'clusterIP' as const,
@@ -28,8 +27,8 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
       client,
       object: evidence.object,
       possible: possible || unsure === true,
-      ...defined({ byHints: on(byHints), all: on(all), behind: way.behind, how: way.how, watches: way.watches }),
-      ...defined({ keeps: on(keeps && ((all && !route) || isServed)) }),
+      ...defined({ byHints: byHints || undefined, all: all || undefined, behind: way.behind, how: way.how }),
+      ...defined({ watches: way.watches, keeps: (keeps && ((all && !route) || isServed)) || undefined }),
     })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
