@@ -314,8 +314,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const direct = mapping ? OF_EMISSARY.replace('{mapping}', objectTitle(mapping)) : '';
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   // Where gRPC is all that it serves and zones are not asked for, load is what is asked about.
-  const isAll = ports.length === 1 && reused.remedy === OF_AGE && !bypasses.some(({ behind }) => behind);
-  const stage = (isFew || isAll) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
+  const isAll = ports.length === 1 && reused.remedy === OF_AGE && bypasses.every(({ behind }) => !behind);
+  const stage = (isFew || (isAll && type === 'ClusterIP')) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
   const remedy = (pooled ? OF_POOLS : reused.remedy)
     .replace('a headless Service', twin ? `headless ${twin}` : '$&')
