@@ -61,7 +61,7 @@ export const localCauses = (facts: Facts): Cause[] => {
 };
 
 const OR = ', or set `externalTrafficPolicy: Cluster`.';
-/** What helps; by what routes and what is known of the Service and its load balancer, and why. */
+/** What helps, a whole sentence where another policy is no help; by what routes and what is known of the Service and its load balancer, and why. */
 const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = {
   'Set `NO_MASQ_LOCAL` to `1` in the environment of container weave of DaemonSet weave-net (from 2.4 on; 2.7 does so by itself)':
     [
@@ -88,7 +88,7 @@ const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = 
     /^kube-proxy 1\.(?:\d|1[0-3]|14\.\d|15\.[0-6]|16\.[0-3])[.;].*;udp;.*Azure/, // Azure/AKS#1295, kubernetes/kubernetes#84802
     'the load balancer has no health probe for UDP: Nodes without a Pod get their share of what enters, and drop it',
   ],
-  'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17), where ServiceLB gives it addresses of Nodes with its Pods alone':
+  'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17), where ServiceLB gives it addresses of Nodes with its Pods alone.':
     [
       /;v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s.*ServiceLB/, // k3s-io/klipper-lb#20, k3s-io/k3s#6633
       'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy: what is passed on comes from the address of an svclb Pod',
@@ -158,5 +158,5 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     return [`${router} ${version}`, ...known, node.status?.nodeInfo?.kubeletVersion, by.enters].join(';');
   });
   const [helps, [, why] = []] = Object.entries(FAULTS).find(([, [own]]) => texts.some((text) => own.test(text))) ?? [];
-  return helps && why ? { why, remedy: `${helps}${helps.includes('k3s') ? '.' : OR}` } : undefined;
+  return helps && why ? { why, remedy: helps.endsWith('.') ? helps : `${helps}${OR}` } : undefined;
 };
