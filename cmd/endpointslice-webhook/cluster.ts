@@ -15,9 +15,8 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { createDeadline, sleep } from '../../pkg/kubernetes/wait.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { createLeaseWatch } from '../../pkg/kubernetes/lease.ts';
-import type { Clock } from '../../pkg/kubernetes/types.ts';
+import type { Uses } from '../../pkg/kubernetes/types.ts';
 import type { KubernetesVersion } from '../../pkg/routing/types.ts';
-import type { Logger } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import { openSecretCertificates, serviceNames } from '../../pkg/webhook/certificates/secrets.ts';
 import { buildRegistration, createRegistrationKeeper, unregister } from '../../pkg/webhook/register.ts';
@@ -30,14 +29,14 @@ const GOODBYE_MS = 3_000;
 /** How long an abandoned write may take to be stored. */
 const LAST_WRITE_MS = 1_000;
 
-export const createRegistering = (options: {
-  deployment: ReturnType<typeof watchDeployment>;
-  /** Undefined: the registration is managed elsewhere. */
-  keeper: ReturnType<typeof createRegistrationKeeper> | undefined;
-  claim: ClusterLock;
-  clock: Clock;
-  logger: Logger;
-}) => {
+export const createRegistering = (
+  options: Uses<'clock' | 'logger'> & {
+    deployment: ReturnType<typeof watchDeployment>;
+    /** Undefined: the registration is managed elsewhere. */
+    keeper: ReturnType<typeof createRegistrationKeeper> | undefined;
+    claim: ClusterLock;
+  },
+) => {
   const { deployment, keeper, claim, clock, logger } = options;
   const leaving = new AbortController();
   let running: Promise<unknown> = Promise.resolve();

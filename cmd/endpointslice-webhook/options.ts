@@ -6,9 +6,9 @@ import type { EndpointSliceWebhookConfiguration } from '../../pkg/apis/config/en
 import { defined } from '../../pkg/apis/values.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { plannerUsersOf, serviceAccountUser } from '../../pkg/installation/owner.ts';
-import type { Clock } from '../../pkg/kubernetes/types.ts';
+import type { Uses } from '../../pkg/kubernetes/types.ts';
 import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
-import type { HealthCheck, Logger } from '../../pkg/telemetry/log.ts';
+import type { HealthCheck } from '../../pkg/telemetry/log.ts';
 import { openFileCertificates } from '../../pkg/webhook/certificates/files.ts';
 import type { RefreshingCertificateSource } from '../../pkg/webhook/certificates/pair.ts';
 import type { AdmissionInputs } from '../../pkg/webhook/review.ts';
@@ -77,13 +77,11 @@ export const configurationOf = (flags: Flags, text: string | undefined): Endpoin
   };
 };
 
-export interface SurroundingsOptions {
+export interface SurroundingsOptions extends Uses<'clock' | 'logger'> {
   config: EndpointSliceWebhookConfiguration;
   kubeconfig: string | undefined;
   /** Own namespace where the environment names it. */
   namespace: string | undefined;
-  logger: Logger;
-  clock: Clock;
 }
 
 export type Task = (signal: AbortSignal) => Promise<void>;

@@ -4,9 +4,9 @@ import { TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { systemClock } from '../../pkg/kubernetes/wait.ts';
 import { type KubeConfigSource, inClusterSource } from '../../pkg/kubernetes/credentials.ts';
-import type { Client } from '../../pkg/kubernetes/types.ts';
+import type { Uses } from '../../pkg/kubernetes/types.ts';
 import { listedCheck } from '../../pkg/kubernetes/informer.ts';
-import { type HealthCheck, type Logger, createLogger } from '../../pkg/telemetry/log.ts';
+import { type HealthCheck, createLogger } from '../../pkg/telemetry/log.ts';
 import { countFailures, createMetrics, createProcessMetrics } from '../../pkg/telemetry/metrics.ts';
 import { createDirectory } from '../../pkg/traffic/directory.ts';
 import { createJudge } from '../../pkg/traffic/hints.ts';
@@ -29,11 +29,9 @@ class NoNodeNameError extends Error {
   override readonly message = 'no Node name: give --node-name, or set NODE_NAME from spec.nodeName of the Pod';
 }
 
-interface Opened {
+interface Opened extends Uses<'client' | 'logger'> {
   readonly flags: Flags;
   readonly nodeName: string;
-  readonly client: Client;
-  readonly logger: Logger;
 }
 
 /** The library for kubeconfigs is loaded where there is one to read. */

@@ -6,7 +6,7 @@ import { ifFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from './owner.ts';
 import type { Lease } from '../apis/core.ts';
 import { type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
-import type { Client, ClientContext } from '../kubernetes/types.ts';
+import type { Uses } from '../kubernetes/types.ts';
 
 /** How long others wait after the last renewal that they saw. */
 export const LOCK_DURATION_MS = 30_000;
@@ -31,8 +31,7 @@ export const soleInstallation = (): ClusterLock => ({
  * Two installations may hold it for a moment, when the one was away for longer than its claim: what it stands for must bear
  * that. A server that cannot be reached changes nothing: no installation could act on it anyway.
  */
-interface ClusterLockOptions extends Omit<ClientContext, 'client'> {
-  client: Pick<Client, 'get' | 'create' | 'update'>;
+interface ClusterLockOptions extends Uses<'client' | 'clock' | 'random' | 'logger', 'get' | 'create' | 'update'> {
   lease: Required<ObjectRef>;
   /** Names the installation, not the process: all its processes hold the claim together. */
   installation: string;

@@ -1,18 +1,14 @@
 // Distinguishes the end of an installation from the end of one replica: whether the Deployment that this process belongs to is gone.
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import { DEPLOYMENTS } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/log.ts';
 import { createDeadline } from '../kubernetes/wait.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
-import type { Client, Clock } from '../kubernetes/types.ts';
+import type { Uses } from '../kubernetes/types.ts';
 
-export interface DeploymentWatchOptions {
-  client: Pick<Client, 'get'>;
+export interface DeploymentWatchOptions extends Uses<'client' | 'clock' | 'logger', 'get'> {
   deployment: Required<ObjectRef>;
-  clock: Clock;
   /** How long the answer is waited for, milliseconds. */
   timeoutMs: number;
-  logger: Logger;
 }
 
 interface Deployment extends KubernetesObject {

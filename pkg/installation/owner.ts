@@ -3,8 +3,7 @@ import type { KubernetesObject, OwnerReference } from '../apis/meta.ts';
 import { COMMANDS } from '../apis/names.ts';
 import { CLUSTER_ROLES, NAMESPACES, type Resource, apiVersionOf } from '../apis/resources.ts';
 import { ApiError, except, isForbidden, isNotFound } from '../kubernetes/errors.ts';
-import type { Client } from '../kubernetes/types.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Uses } from '../kubernetes/types.ts';
 
 /** Resolves with undefined where the owner does not exist or may not be read; rejects with other failures. */
 export type InstallationOwner = (signal?: AbortSignal) => Promise<OwnerReference | undefined>;
@@ -20,13 +19,13 @@ const referenceTo = (resource: Resource, { metadata }: KubernetesObject): OwnerR
  * The ClusterRole, which first gets the namespace as its own owner. An object of several owners stays until the last of them is gone; in a chain, the
  * end of either one takes along what we wrote: of the release, which has the ClusterRole, or of the namespace.
  */
-export const createInstallationOwner = (options: {
-  client: Pick<Client, 'get' | 'patch'>;
-  namespace: string;
-  /** Our own ClusterRole, which goes with every way of uninstalling; undefined: there is none, the namespace is the owner. */
-  clusterRole: string | undefined;
-  logger: Logger;
-}): InstallationOwner => {
+export const createInstallationOwner = (
+  options: Uses<'client' | 'logger', 'get' | 'patch'> & {
+    namespace: string;
+    /** Our own ClusterRole, which goes with every way of uninstalling; undefined: there is none, the namespace is the owner. */
+    clusterRole: string | undefined;
+  },
+): InstallationOwner => {
   const { client, namespace, clusterRole, logger } = options;
 
   /** The ClusterRole that was given its owner, by uid: a writer that removes it is not fought. */

@@ -1,8 +1,7 @@
 // Runs a reconciler on the keys of a work queue: workers, time limit, retries, and nothing that a reconcile throws escapes.
 import { setImmediate } from 'node:timers/promises';
-import type { Logger } from '../telemetry/log.ts';
 import { aborted, createDeadline, within } from './wait.ts';
-import type { Clock, Reconciler } from './types.ts';
+import type { Reconciler, Uses } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** How a turn of a key ended; `aborted`: the controller stopped meanwhile. */
@@ -14,22 +13,22 @@ const STOP_GRACE_MS = 10_000;
 /** Reconciles that find everything in caches follow each other without an end: so often others get their turn, milliseconds. */
 const UNINTERRUPTED_MS = 10;
 
-export const createController = (options: {
-  name: string;
-  reconciler: Reconciler;
-  /** Owned by the controller from `run` on: it is shut down when the controller stops. */
-  queue: WorkQueue;
-  clock: Clock;
-  /** Keys that are worked on at the same time; default 1. */
-  concurrency?: number;
-  /** After this the reconcile's signal aborts and the turn counts as an error, milliseconds; default 120,000. */
-  reconcileTimeoutMs?: number;
-  logger: Logger;
-  hooks?: {
-    onReconcile?(outcome: ReconcileOutcome, durationMs: number): void;
-    onActive?(workers: number): void;
-  };
-}) => {
+export const createController = (
+  options: Uses<'clock' | 'logger'> & {
+    name: string;
+    reconciler: Reconciler;
+    /** Owned by the controller from `run` on: it is shut down when the controller stops. */
+    queue: WorkQueue;
+    /** Keys that are worked on at the same time; default 1. */
+    concurrency?: number;
+    /** After this the reconcile's signal aborts and the turn counts as an error, milliseconds; default 120,000. */
+    reconcileTimeoutMs?: number;
+    hooks?: {
+      onReconcile?(outcome: ReconcileOutcome, durationMs: number): void;
+      onActive?(workers: number): void;
+    };
+  },
+) => {
   const { name, reconciler, queue, clock, concurrency = 1, hooks = {} } = options;
   const { reconcileTimeoutMs: timeoutMs = 120_000 } = options;
   const logger = options.logger.child({ controller: name });

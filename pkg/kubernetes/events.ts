@@ -2,11 +2,10 @@
 import { defined, keptIn, timeText } from '../apis/values.ts';
 import type { Event } from '../apis/core.ts';
 import { EVENTS } from '../apis/resources.ts';
-import type { Logger } from '../telemetry/log.ts';
 import { ApiError, ifFound, isAlreadyExists } from './errors.ts';
 import { type TokenBucket, createLru, createTokenBucket } from './rate-limiter.ts';
 import { abortable, pause } from './wait.ts';
-import type { Client, Clock, EventInput, EventRecorder } from './types.ts';
+import type { Clock, EventInput, EventRecorder, Uses } from './types.ts';
 
 /** How often and when an event happened; milliseconds since the epoch. */
 interface Occurrences {
@@ -59,13 +58,10 @@ const buildEvent = (
 
 type EventDropReason = 'Flood' | 'QueueFull' | 'Refused' | 'Unreachable' | 'Stopped';
 
-export interface EventRecorderOptions {
+export interface EventRecorderOptions extends Uses<'client' | 'clock' | 'logger', 'create' | 'patch'> {
   component: string;
   /** This process, for example the Pod's name. */
   instance: string;
-  client: Pick<Client, 'create' | 'patch'>;
-  clock: Clock;
-  logger: Logger;
   /** Events that wait to be sent; more are dropped. Default 1,000. */
   queueSize?: number;
   onDropped?: (reason: EventDropReason) => void;

@@ -7,7 +7,7 @@ import { SILENT_CONNECTION, type Transport, type TransportRequest } from './tran
 import { type Credentials, type KubeConfigSource, authenticated } from './credentials.ts';
 import { ApiError, ConnectionError, apiErrorOf, isServiceUnavailable, isTooManyRequests } from './errors.ts';
 import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
-import type { Clock } from './types.ts';
+import type { Uses } from './types.ts';
 
 /** Waits of usually one second: longer than a burst, shorter than a renew deadline of leader election. */
 const MAX_RETRIES = 4;
@@ -151,16 +151,13 @@ const bytesOf = (body: Dispatcher.ResponseData['body'], request: RequestIdentity
 const parsed = (bytes: Buffer): unknown =>
   hasItemsWithin(MAX_ANSWER_ITEMS, bytes) ? parseJson(bytes.toString('utf8')) : undefined;
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends Uses<'clock' | 'random'> {
   config: KubeConfigSource;
   transport: Transport;
   /** `<command>/<version> (<platform>)`; the server derives the default field manager from the part before the slash. */
   userAgent: string;
   /** From sending to the last byte of the answer; for a stream, to its head. */
   requestTimeoutMs: number;
-  clock: Clock;
-  /** In [0, 1): spreads watch timeouts and retries. */
-  random: () => number;
 }
 
 export const createExchange = (options: ExchangeOptions) => {

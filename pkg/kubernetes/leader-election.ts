@@ -1,11 +1,9 @@
 // Leader election on a Lease by client-go's protocol, and work that only the holder does: for as long as it serves, or once.
-import type { Logger } from '../telemetry/log.ts';
+import type { Uses } from './types.ts';
 import { type Deadline, aborted, createDeadline, pause, within } from './wait.ts';
 import { type Attempt, type LeaseLockOptions, createLeaseLock } from './lease.ts';
 
-export interface LeaderElectionOptions extends Omit<LeaseLockOptions, 'onHolder'> {
-  /** In [0, 1); spreads the tries of candidates. */
-  random: () => number;
+export interface LeaderElectionOptions extends Omit<LeaseLockOptions, 'onHolder'>, Uses<'random' | 'logger'> {
   /** A leader that could not renew for this long stops, milliseconds. Less than the lease duration. */
   renewDeadlineMs: number;
   /** Between two tries, milliseconds. Candidates add up to 1.2 times as much at random. */
@@ -15,7 +13,6 @@ export interface LeaderElectionOptions extends Omit<LeaseLockOptions, 'onHolder'
    * for longer than its lease may get to write before the signal's timer fires (see createFencedClient). It stays true after a clean stop.
    */
   onStartedLeading(signal: AbortSignal, holds: () => boolean): Promise<void>;
-  logger: Logger;
 }
 
 /** How an election ended. After `lost` and `failed` the process should exit: a fresh one has no state from its old leadership. */

@@ -6,7 +6,7 @@ import { defined } from '../apis/values.ts';
 import { LEASES } from '../apis/resources.ts';
 import { ifFound, isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { createInformer } from './informer.ts';
-import type { Client, ClientContext, Clock } from './types.ts';
+import type { ClientContext, Clock, Uses } from './types.ts';
 
 /** Milliseconds since the epoch as meta/v1 MicroTime: RFC 3339 with exactly six digits, which Go's parser insists on. */
 export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
@@ -79,13 +79,11 @@ export const releaseLease = (current: Lease, now: number): Lease => ({
   },
 });
 
-export interface LeaseLockOptions {
-  client: Pick<Client, 'get' | 'create' | 'update'>;
+export interface LeaseLockOptions extends Uses<'client' | 'clock', 'get' | 'create' | 'update'> {
   namespace: string;
   name: string;
   /** Of who takes it; must differ from every other candidate's, also from this process' last life. */
   identity: string;
-  clock: Clock;
   /** How long candidates wait after the last renewal they saw, milliseconds. Written in whole seconds, rounded up. */
   leaseDurationMs: number;
   /** What the Lease is marked with when it is taken. Default: nothing. */

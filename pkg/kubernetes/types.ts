@@ -17,14 +17,21 @@ export interface TimerHandle {
   cancel(): void;
 }
 
-/** What works with a cluster is made with. */
-export interface ClientContext {
-  readonly client: Client;
+/** What parts of a process are made with, one for all of them; of its client, with the methods `C`. */
+interface Parts<C extends keyof Client> {
+  readonly client: Pick<Client, C>;
   readonly clock: Clock;
   /** In [0, 1): spreads work and retries. */
   readonly random: () => number;
+  readonly events: Pick<EventRecorder, 'record'>;
   readonly logger: Logger;
 }
+
+/** Those of them that one part is made with. */
+export type Uses<K extends keyof Parts<never>, C extends keyof Client = keyof Client> = Pick<Parts<C>, K>;
+
+/** What works with a cluster is made with. */
+export type ClientContext = Uses<'client' | 'clock' | 'random' | 'logger'>;
 
 /** Where a request selects objects; empty means all. */
 export interface Selection {

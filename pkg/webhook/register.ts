@@ -8,8 +8,7 @@ import type { InstallationOwner } from '../installation/owner.ts';
 import { except, ifFound, isAlreadyExists, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { createInformer } from '../kubernetes/informer.ts';
 import { aborted, createBell, pause } from '../kubernetes/wait.ts';
-import type { Client, ClientContext } from '../kubernetes/types.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Client, ClientContext, Uses } from '../kubernetes/types.ts';
 import { atLeast } from '../routing/version.ts';
 import { MAY_FAIL, hintsEntries } from './endpoint-slice-hints.ts';
 import type { RegistrationOptions, ServerAddress, WebhookEntry } from './registration-types.ts';
@@ -182,12 +181,10 @@ const MAX_ROUNDS = 10;
 
 /** Creates or updates the configuration once; writes nothing where nothing differs. Rejects with what the API server says. */
 export const register = async (
-  options: {
-    client: Pick<Client, 'get' | 'create' | 'update'>;
+  options: Uses<'client' | 'logger', 'get' | 'create' | 'update'> & {
     wanted: MutatingWebhookConfiguration;
     /** Leave the failure policy of slices as it is in the cluster. */
     keepFailurePolicy: boolean;
-    logger: Logger;
   },
   signal?: AbortSignal,
 ): Promise<void> => {

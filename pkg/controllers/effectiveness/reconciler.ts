@@ -1,9 +1,8 @@
 // Follows whether Services configured for zone-local routing are effective, and reports changes: metric, log line, events per namespace.
 import type { EndpointSlice, Service } from '../../apis/core.ts';
 import type { Table } from '../../kubernetes/watches.ts';
-import type { Clock, EventRecorder, Result } from '../../kubernetes/types.ts';
+import type { Result, Uses } from '../../kubernetes/types.ts';
 import type { Clients } from '../../diagnosis/models/routes.ts';
-import type { Logger } from '../../telemetry/log.ts';
 import type { EnabledSettings, ObjectDecision } from '../settings/context.ts';
 import { assessEffectiveness, followFigures } from './assess.ts';
 import type { Effectiveness, KnownFigures, ServiceFigures } from './assess.ts';
@@ -50,16 +49,15 @@ const sameStates = (before: ReadonlyMap<string, State> | undefined, current: Rea
   });
 
 /** The key is a namespace, of which every Service is assessed. */
-export const createEffectivenessReconciler = (options: {
-  readonly enabled: Pick<Table<EnabledSettings>, 'get'>;
-  service(namespace: string, name: string): Service | undefined;
-  slices(namespace: string, service: string): readonly EndpointSlice[];
-  /** Ready Nodes by zone and by who routes there. */
-  clients(): readonly Clients[];
-  clock: Pick<Clock, 'monotonic'>;
-  events: Pick<EventRecorder, 'record'>;
-  logger: Logger;
-}) => {
+export const createEffectivenessReconciler = (
+  options: Uses<'clock' | 'events' | 'logger'> & {
+    readonly enabled: Pick<Table<EnabledSettings>, 'get'>;
+    service(namespace: string, name: string): Service | undefined;
+    slices(namespace: string, service: string): readonly EndpointSlice[];
+    /** Ready Nodes by zone and by who routes there. */
+    clients(): readonly Clients[];
+  },
+) => {
   const { clock, events, logger } = options;
   const states = new Map<string, Map<string, State>>();
   const callbacks: ((namespace: string) => void)[] = [];

@@ -13,8 +13,7 @@ import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { printMark } from '../../evacuation/slice.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import type { Client } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 import { inOrder, readTraffic } from './order.ts';
 import type { View } from './view.ts';
 
@@ -24,7 +23,7 @@ const ADDRESSES: Readonly<Record<string, string>> = { IPv4: '192.0.2.1', IPv6: '
 const keepsEvacuated = async (
   zone: string,
   subjects: readonly EndpointSlice[],
-  { client, logger }: { readonly client: Pick<Client, 'patch'>; readonly logger: Logger },
+  { client, logger }: Uses<'client' | 'logger', 'patch'>,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const subject = subjects.find(({ addressType }) => ADDRESSES[addressType ?? ''] !== undefined);
@@ -49,10 +48,8 @@ const keepsEvacuated = async (
   }
 };
 
-interface AcceptOptions {
-  readonly client: Client;
+interface AcceptOptions extends Uses<'client' | 'logger'> {
   readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
-  readonly logger: Logger;
   readonly routers: { objects(): readonly RouterObject[] | undefined };
   /** Key of the webhook's own Service, whose slices are written first. */
   readonly own: string;

@@ -4,8 +4,7 @@ import type { FlowPolicy, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
 import { keyOf } from '../../apis/values.ts';
 import type { MeasuredLoad } from '../../evacuation/capacity.ts';
-import type { Client } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 
 /** Undefined where the load of the busiest endpoint is not known. */
 const measuredIn = ({ zones = [], maxUtilizationPercent }: FlowPolicyStatus): MeasuredLoad | undefined => {
@@ -21,10 +20,7 @@ const measuredIn = ({ zones = [], maxUtilizationPercent }: FlowPolicyStatus): Me
  * What the flow-controller measured of Services (`namespace/name`), by load of Pods or by the meters; empty where it cannot be read:
  * without it Services go by their size.
  */
-export const readTraffic = async (
-  { client, logger }: { readonly client: Pick<Client, 'pages'>; readonly logger: Logger },
-  signal: AbortSignal,
-) => {
+export const readTraffic = async ({ client, logger }: Uses<'client' | 'logger', 'pages'>, signal: AbortSignal) => {
   const traffic = new Map<string, { readonly demand: number; readonly measured: MeasuredLoad | undefined }>();
   try {
     for await (const { items } of client.pages<FlowPolicy>(FLOW_POLICIES, {}, signal))

@@ -4,8 +4,7 @@ import { nameOf } from '../../apis/values.ts';
 import { ZONE_EVACUATIONS, regardingOf } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationCondition, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
 import { ifFound } from '../../kubernetes/errors.ts';
-import type { Client, EventInput, EventRecorder } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { EventInput, Uses } from '../../kubernetes/types.ts';
 
 type Phase = NonNullable<ZoneEvacuationStatus['phase']>;
 
@@ -23,11 +22,7 @@ const EVENTS: Readonly<
 export const writeStatus = async (
   one: ZoneEvacuation,
   status: ZoneEvacuationStatus,
-  options: {
-    readonly logger: Logger;
-    readonly client: Pick<Client, 'patch'>;
-    readonly events: Pick<EventRecorder, 'record'>;
-  },
+  options: Uses<'client' | 'events' | 'logger', 'patch'>,
   signal: AbortSignal,
 ): Promise<void> => {
   if (isDeepStrictEqual(one.status, status)) return;

@@ -9,7 +9,7 @@ import { type Evacuated, evacuationPatch, isLeaving } from '../../evacuation/sli
 import { type Outcome, outcomeIn } from '../../evacuation/progress.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, EventInput, EventRecorder, Result } from '../../kubernetes/types.ts';
+import type { EventInput, Result, Uses } from '../../kubernetes/types.ts';
 import type { View } from './view.ts';
 
 /** What slices are to be: under a mark, or undefined for without. */
@@ -29,18 +29,17 @@ const delayMs = (rewrites: number): number => (rewrites <= 2 ? 0 : Math.min(MAX_
 
 type Settled = Exclude<Outcome['state'], 'pending'>;
 
-export const createServices = (options: {
-  readonly client: Pick<Client, 'patch'>;
-  /** Undefined while nothing is read. */
-  view(): View | undefined;
-  /** Zones with Nodes, in name order. */
-  clientZones(): readonly string[];
-  /** Of the evacuations that are about this Service, oldest first. */
-  requestsOf(service: string): readonly ZoneRequest[];
-  readonly clock: Clock;
-  readonly events: Pick<EventRecorder, 'record'>;
-  onWrite(slices: number): void;
-}) => {
+export const createServices = (
+  options: Uses<'client' | 'clock' | 'events', 'patch'> & {
+    /** Undefined while nothing is read. */
+    view(): View | undefined;
+    /** Zones with Nodes, in name order. */
+    clientZones(): readonly string[];
+    /** Of the evacuations that are about this Service, oldest first. */
+    requestsOf(service: string): readonly ZoneRequest[];
+    onWrite(slices: number): void;
+  },
+) => {
   const { client, clock, events } = options;
   const guard = createRewriteGuard({ clock, delayMs, windowMs: WINDOW_MS, quietMs: () => WINDOW_MS });
   /** By Service, then by zone; Services that no evacuation is about are not there. */

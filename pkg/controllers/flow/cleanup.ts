@@ -9,16 +9,13 @@ import { revertPatch } from '../../flow/assemble/turn.ts';
 import { createSliceProjection } from '../../flow/assemble/slice.ts';
 import { ifFound } from '../../kubernetes/errors.ts';
 import { listKept } from '../../kubernetes/request.ts';
-import type { Client } from '../../kubernetes/types.ts';
+import type { Client, Uses } from '../../kubernetes/types.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
 import { isOwnPolicy, revertLabel, writePlannedSlices, writeService } from './write.ts';
 
-export interface CleanupOptions {
-  client: Pick<Client, 'pages' | 'patch' | 'delete'>;
+export interface CleanupOptions extends Uses<'client' | 'logger', 'pages' | 'patch' | 'delete'> {
   /** Whether the objects of a namespace are this controller's to clean up: another one may serve the others. */
   serves(namespace: string): boolean;
-  logger: Logger;
 }
 
 /** A concurrent writer causes a write conflict; that does not happen many times in a row. */

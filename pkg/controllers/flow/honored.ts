@@ -1,7 +1,6 @@
 // Reads all meters periodically: whether measured connections to a Service go where hints say, for the status of its FlowPolicy.
 import { pause } from '../../kubernetes/wait.ts';
-import type { Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 import { type ServiceCounts, type Verdict, createProofWindow, verdictOf } from '../../traffic/proof.ts';
 
 /** A verdict holds for a Service that is quiet for less than this. */
@@ -21,13 +20,13 @@ interface Known {
 const isSame = (left: Verdict, right: Verdict): boolean =>
   left.status === right.status && left.reason === right.reason && left.nodes.join() === right.nodes.join();
 
-export const createHonored = (options: {
-  /** What each Node's meter judged since it began; rejects where none can be read. */
-  read(signal: AbortSignal): Promise<ReadonlyMap<string, ServiceCounts>>;
-  readonly clock: Clock;
-  readonly intervalMs: number;
-  readonly logger: Logger;
-}) => {
+export const createHonored = (
+  options: Uses<'clock' | 'logger'> & {
+    /** What each Node's meter judged since it began; rejects where none can be read. */
+    read(signal: AbortSignal): Promise<ReadonlyMap<string, ServiceCounts>>;
+    readonly intervalMs: number;
+  },
+) => {
   const { read, clock, intervalMs, logger } = options;
   const window = createProofWindow();
   const services = new Map<string, Known>();

@@ -6,7 +6,7 @@ import { askOf } from '../../flow/assemble/slice.ts';
 import { planInStatus } from '../../flow/assemble/status.ts';
 import { differs } from '../../flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../flow/loop/from-spec.ts';
-import { type Client, type Clock, DONE, type Reconciler, type Result } from '../../kubernetes/types.ts';
+import { DONE, type Reconciler, type Result, type Uses } from '../../kubernetes/types.ts';
 import type { PlannedStrategy } from '../../apis/names.ts';
 import { type Snapshots, loadQueryOf } from './caches.ts';
 import type { LoadReader } from './loads.ts';
@@ -27,18 +27,17 @@ const sooner = (result: Result, afterMs: number | undefined): Result => {
 
 const UNPLANNED = { turn: undefined, load: undefined, inForce: false, losing: false };
 
-export const createFlowReconciler = (options: {
-  snapshots: Pick<Snapshots, 'snapshot' | 'foreign' | 'known'>;
-  reporter: Pick<ReturnType<typeof createFlowReporter>, 'report' | 'released'>;
-  client: Pick<Client, 'patch'>;
-  loads: LoadReader;
-  planning: Planning;
-  clock: Pick<Clock, 'now' | 'monotonic'>;
-  random: () => number;
-  /** Hints are switched off in the whole cluster. Default: never. */
-  off?(): boolean;
-  onWrite?: OnWrite;
-}): Reconciler => {
+export const createFlowReconciler = (
+  options: Uses<'client' | 'clock' | 'random', 'patch'> & {
+    snapshots: Pick<Snapshots, 'snapshot' | 'foreign' | 'known'>;
+    reporter: Pick<ReturnType<typeof createFlowReporter>, 'report' | 'released'>;
+    loads: LoadReader;
+    planning: Planning;
+    /** Hints are switched off in the whole cluster. Default: never. */
+    off?(): boolean;
+    onWrite?: OnWrite;
+  },
+): Reconciler => {
   const { snapshots, reporter, clock, loads, planning, random } = options;
   const checkSpec = createSpecCheck();
   const writer = createFlowWriter(options);

@@ -14,8 +14,7 @@ import { FLOW_POLICIES, SERVICES, regardingOf } from '../../apis/resources.ts';
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Following } from '../../diagnosis/models/routes.ts';
 import { except, ifFound, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
-import type { Client, Clock, EventInput, EventRecorder } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { EventInput, Uses } from '../../kubernetes/types.ts';
 import type { ServiceFigures, createFlowCounters } from './metrics.ts';
 import { isOwnPolicy } from './write.ts';
 import type { Outcome, Snapshot } from './memory.ts';
@@ -93,19 +92,17 @@ const isOnlyWaiting = (previous: FlowPolicyStatus | undefined, findings: Finding
   );
 };
 
-export const createFlowReporter = (options: {
-  client: Pick<Client, 'create' | 'patch' | 'delete'>;
-  status: FlowControllerConfiguration['status'];
-  /** Whether FlowPolicies are served: without them no status is written. */
-  available(): boolean;
-  events: Pick<EventRecorder, 'record'>;
-  counters: Pick<ReturnType<typeof createFlowCounters>, 'changed'>;
-  following(service: Service): Following;
-  /** Whether measured connections to a Service go where hints say; undefined where nothing is measured. */
-  readonly honored?: ((key: string) => Finding | undefined) | undefined;
-  clock: Pick<Clock, 'now' | 'monotonic'>;
-  logger: Logger;
-}) => {
+export const createFlowReporter = (
+  options: Uses<'client' | 'clock' | 'events' | 'logger', 'create' | 'patch' | 'delete'> & {
+    status: FlowControllerConfiguration['status'];
+    /** Whether FlowPolicies are served: without them no status is written. */
+    available(): boolean;
+    counters: Pick<ReturnType<typeof createFlowCounters>, 'changed'>;
+    following(service: Service): Following;
+    /** Whether measured connections to a Service go where hints say; undefined where nothing is measured. */
+    readonly honored?: ((key: string) => Finding | undefined) | undefined;
+  },
+) => {
   const { client, status: config, events, counters, clock, logger } = options;
   const known = new Map<string, Known>();
   /** What this process wrote, and when, monotonic milliseconds. */

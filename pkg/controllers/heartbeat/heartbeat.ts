@@ -6,19 +6,15 @@ import { except, ifFound, isAlreadyExists } from '../../kubernetes/errors.ts';
 import type { Lease } from '../../apis/core.ts';
 import { microTime } from '../../kubernetes/lease.ts';
 import { pause } from '../../kubernetes/wait.ts';
-import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 
-export interface HeartbeatOptions {
-  client: Pick<Client, 'create' | 'patch'>;
+export interface HeartbeatOptions extends Uses<'client' | 'clock' | 'logger', 'create' | 'patch'> {
   /** Our own. */
   namespace: string;
   /** Name of the extension: who the Lease says is alive. */
   extension: string;
   /** How often it is renewed, seconds; the Lease says so too. Gardener's default is 30. */
   renewIntervalSeconds: number;
-  clock: Clock;
-  logger: Logger;
 }
 
 /** One beat: the Lease is patched, and created where there is none. */

@@ -6,10 +6,9 @@ import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
-import type { Client, Reconciler } from '../../kubernetes/types.ts';
+import type { Reconciler, Uses } from '../../kubernetes/types.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
-import type { Logger } from '../../telemetry/log.ts';
 import { wishOf } from '../../upstream/index.ts';
 
 export interface EtcdClientView {
@@ -52,13 +51,13 @@ const removal = (slice: EndpointSlice) => [
 ];
 
 /** kube-controller-manager would remove them as well, but only when something else makes it write the slice. */
-export const createHintRelease = (options: {
-  client: Pick<Client, 'patch'>;
-  /** Slices as cached, of managed namespaces. */
-  slices(): readonly EndpointSlice[];
-  view: EtcdClientView;
-  logger: Logger;
-}): Reconciler => ({
+export const createHintRelease = (
+  options: Uses<'client' | 'logger', 'patch'> & {
+    /** Slices as cached, of managed namespaces. */
+    slices(): readonly EndpointSlice[];
+    view: EtcdClientView;
+  },
+): Reconciler => ({
   async reconcile(_key, signal) {
     const { client, view, logger } = options;
     const found = options.slices().filter((slice) => isLeftOver(slice, view));

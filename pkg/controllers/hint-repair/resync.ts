@@ -10,9 +10,7 @@ import { strategyOf } from '../../hints/table.ts';
 import { ifFound } from '../../kubernetes/errors.ts';
 import type { LeaseWatch } from '../../kubernetes/lease.ts';
 import { sleep } from '../../kubernetes/wait.ts';
-import { DONE } from '../../kubernetes/types.ts';
-import type { Client, Clock, EventInput, EventRecorder, Reconciler, Result } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import { DONE, type EventInput, type Reconciler, type Result, type Uses } from '../../kubernetes/types.ts';
 
 const zonesOf = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
 
@@ -77,20 +75,16 @@ export const UNHINTED: ResyncTask = {
   recovered: 'webhook is back',
 };
 
-export interface ResyncOptions {
-  client: Pick<Client, 'patch'>;
+export interface ResyncOptions extends Uses<'client' | 'clock' | 'events' | 'logger', 'patch'> {
   /** Default: `UNHINTED`. */
   task?: ResyncTask;
   /** Slices as cached, of the namespaces that are served. */
   slices(): readonly EndpointSlice[];
-  clock: Clock;
   writesPerSecond: number;
   /** First pause after a resync that brought no hints, milliseconds; doubled up to an hour. */
   backoffMs: number;
-  events: Pick<EventRecorder, 'record'>;
   /** What the event of resyncs that do not help is about. */
   regarding: EventInput['regarding'];
-  logger: Logger;
   onResync?: (helped: boolean) => void;
 }
 

@@ -7,8 +7,7 @@ import type { FlowSlice, FlowSliceEndpoint } from '../../flow/assemble/slice.ts'
 import { ifFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
 import { sleep } from '../../kubernetes/wait.ts';
-import { type Client, type Clock, DONE, type EventRecorder, type Result } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import { DONE, type Result, type Uses } from '../../kubernetes/types.ts';
 
 /** `gaveUp`: the zones did not follow, however often the Service was written. */
 export type TouchOutcome = 'touched' | 'followed' | 'gaveUp';
@@ -27,20 +26,18 @@ const SETTLE_MS = 500;
 const FIRST_WAIT_MS = 2_000;
 const MAX_TOUCHES = 6;
 
-export const createServiceResync = (options: {
-  client: Pick<Client, 'patch'>;
-  clock: Clock;
-  /** Over all Services. */
-  touchesPerSecond: number;
-  /** By `namespace/name`; undefined: there is none, or it must not be written. */
-  service(key: string): Service | undefined;
-  slices(key: string): readonly FlowSlice[];
-  /** Of a Node, empty where it has none; undefined: there is no such Node. */
-  zoneOf(node: string): string | undefined;
-  events: Pick<EventRecorder, 'record'>;
-  logger: Logger;
-  onTouch?(outcome: TouchOutcome): void;
-}) => {
+export const createServiceResync = (
+  options: Uses<'client' | 'clock' | 'events' | 'logger', 'patch'> & {
+    /** Over all Services. */
+    touchesPerSecond: number;
+    /** By `namespace/name`; undefined: there is none, or it must not be written. */
+    service(key: string): Service | undefined;
+    slices(key: string): readonly FlowSlice[];
+    /** Of a Node, empty where it has none; undefined: there is no such Node. */
+    zoneOf(node: string): string | undefined;
+    onTouch?(outcome: TouchOutcome): void;
+  },
+) => {
   const { client, clock, touchesPerSecond, slices, zoneOf, events, logger, onTouch } = options;
   const bucket = createTokenBucket({ clock, ratePerSecond: touchesPerSecond, burst: 1 });
   const attempts = new Map<string, Attempt>();

@@ -12,8 +12,7 @@ import type { Cache } from '../../kubernetes/cache.ts';
 import { except, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { listAll } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import { type Client, type Clock, DONE, type EventRecorder, type Result } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import { type Client, DONE, type Result, type Uses } from '../../kubernetes/types.ts';
 
 /** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
 const OPTIONS = { fieldManager: COMMANDS.flowController };
@@ -69,14 +68,12 @@ const VOLUME_RETRY_MS = 60_000;
 const REASSERT_MS = 60_000;
 
 /** The key is the name of a Node. */
-export const createZoneReconciler = (options: {
-  readonly nodes: Pick<Cache<GroupNode>, 'get'>;
-  readonly groups: Pick<Cache<NodeGroup>, 'state' | 'list' | 'get'>;
-  readonly client: Pick<Client, 'patch' | 'pages'>;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly events: Pick<EventRecorder, 'record'>;
-  readonly logger: Logger;
-}) => {
+export const createZoneReconciler = (
+  options: Uses<'client' | 'clock' | 'events' | 'logger', 'patch' | 'pages'> & {
+    readonly nodes: Pick<Cache<GroupNode>, 'get'>;
+    readonly groups: Pick<Cache<NodeGroup>, 'state' | 'list' | 'get'>;
+  },
+) => {
   const { nodes, groups, client, clock, events, logger } = options;
   const guard = createRewriteGuard({ clock, delayMs: () => REASSERT_MS });
   /** The last decision about each Node that is in a group, or was. */

@@ -11,8 +11,7 @@ import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import { pause } from '../../kubernetes/wait.ts';
-import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 
 const SYSTEM = 'kube-system';
 const FELIX = resource('crd.projectcalico.org', 'v1', 'FelixConfiguration', false);
@@ -20,10 +19,7 @@ const FELIX = resource('crd.projectcalico.org', 'v1', 'FelixConfiguration', fals
 const PERIOD_MS = 600_000;
 const RETRY_MS = 15_000;
 
-interface RouterEvidenceOptions {
-  readonly client: Pick<Client, 'list' | 'get'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
+interface RouterEvidenceOptions extends Uses<'client' | 'clock' | 'logger', 'list' | 'get'> {
   /** Whether the account may list the Pods of kube-system; without, static Pods are not asked for. Default false. */
   readonly pods?: boolean;
 }

@@ -8,19 +8,16 @@ import { isHeld } from '../../gardener/decide.ts';
 import { ApiError, ifFound, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import { lockedPatch } from '../../kubernetes/request.ts';
-import type { Client } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Client, Uses } from '../../kubernetes/types.ts';
 import type { NamespaceDecision, ObjectDecision } from './context.ts';
 import { rowKeyOf } from './decide/objects.ts';
 
 /** Why an object was written; label of the metric. */
 export type WriteCause = 'change' | 'repair' | 'takeback';
 
-export interface ApplyOptions {
-  client: Pick<Client, 'patch'>;
+export interface ApplyOptions extends Uses<'client' | 'logger', 'patch'> {
   /** Holds back repairs of what another writer reverts. */
   guard: RewriteGuard;
-  logger: Logger;
   onWrite?: (cause: WriteCause) => void;
 }
 

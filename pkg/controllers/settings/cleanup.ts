@@ -10,20 +10,16 @@ import { hasFinalizer } from '../../gardener/extension/status.ts';
 import { except, ifFound, isConflict, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import { listKept, lockedPatch } from '../../kubernetes/request.ts';
 import { sleep } from '../../kubernetes/wait.ts';
-import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Client, Uses } from '../../kubernetes/types.ts';
 import { isEtcdClient, isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { planSettings } from '../../routing/plan.ts';
-import type { Logger } from '../../telemetry/log.ts';
 import { createHintRelease, HINT_RELEASE_KEY, isLeftOver } from '../hint-repair/etcd-clients.ts';
 import { carriesApplied } from './decide/objects.ts';
 import { projectService, projectSlice } from './caches.ts';
 
-export interface CleanupOptions {
-  client: Pick<Client, 'pages' | 'get' | 'patch'>;
+export interface CleanupOptions extends Uses<'client' | 'clock' | 'logger', 'pages' | 'get' | 'patch'> {
   /** Namespaces in which nothing is reverted, since another installation looks after them. Default: none. */
   leaves?: (namespace: Namespace) => boolean;
-  clock: Clock;
-  logger: Logger;
 }
 
 /** An owner that writes at the same moment makes a write conflict; it will not do so many times in a row. */

@@ -1,10 +1,9 @@
 // Follows the API server's version: older at once, newer when it is stable.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import { pause } from '../../kubernetes/wait.ts';
-import type { Client, Clock } from '../../kubernetes/types.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { compareVersions, formatVersion, isNewerThanKnown, parseKubernetesVersion } from '../../routing/version.ts';
-import type { Logger } from '../../telemetry/log.ts';
 
 export interface VersionState {
   /** The version that decides the mechanism; undefined until the first answer. */
@@ -35,12 +34,11 @@ const POKE_DELAY_MS = 1_000;
 /** Nothing is done before the version is known, so it is asked for more often until then. */
 const FIRST_READ_INTERVAL_MS = 5_000;
 
-export const followVersion = (options: {
-  readonly client: Pick<Client, 'raw'>;
-  readonly config: Pick<SettingsReconcilerConfiguration, 'kubernetesVersion'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}) => {
+export const followVersion = (
+  options: Uses<'client' | 'clock' | 'logger', 'raw'> & {
+    readonly config: Pick<SettingsReconcilerConfiguration, 'kubernetesVersion'>;
+  },
+) => {
   const { client, clock, logger } = options;
   const { kubernetesVersion } = options.config;
   const { rereadSeconds, stableSeconds } = kubernetesVersion;

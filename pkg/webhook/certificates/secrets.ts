@@ -5,8 +5,7 @@ import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { SECRETS } from '../../apis/resources.ts';
 import { except, ifFound, isAlreadyExists, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { pause } from '../../kubernetes/wait.ts';
-import type { Client, Clock } from '../../kubernetes/types.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 import { type HeldCertificate, createHolder } from './files.ts';
 import { type RandomBytes, issueAuthority, issueServerCertificate } from './issue.ts';
 import { CertificateError, readPair, readServingPair } from './pair.ts';
@@ -108,16 +107,13 @@ const pairData = ({ cert, key }: Pem, which: keyof typeof FIELDS): Record<string
   [FIELDS[which].key]: key,
 });
 
-export interface SecretCertificatesOptions {
-  client: Pick<Client, 'get' | 'create' | 'update'>;
+export interface SecretCertificatesOptions extends Uses<'client' | 'clock' | 'logger', 'get' | 'create' | 'update'> {
   namespace: string;
   /** Of the extension or command: Secrets are `ca-<name>-webhook` and `<name>-webhook-server`. */
   name: string;
   /** DNS names and IP addresses that the server is called by. */
   names: readonly string[];
-  clock: Clock;
   randomBytes: RandomBytes;
-  logger: Logger;
   policy?: RotationPolicy;
 }
 

@@ -5,6 +5,7 @@ import { ANNOTATION_EVACUATED } from '../../../../pkg/apis/names.ts';
 import { type Effects, createEffectivenessReconciler } from '../../../../pkg/controllers/effectiveness/reconciler.ts';
 import type { EnabledSettings, NamespaceDecision } from '../../../../pkg/controllers/settings/context.ts';
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
+import { systemClock } from '../../../../pkg/kubernetes/wait.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
 import { endpointsIn, kubeProxy, node, service, slice } from '../../../fixtures/core.ts';
 import { routerObjects } from '../../../fixtures/data-planes.ts';
@@ -47,7 +48,7 @@ describe('effectiveness report', () => {
       slices: () => slices,
       clients: () => clientsOf(nodes, routers),
       enabled: { get: () => enabled },
-      clock: { monotonic: () => now },
+      clock: { ...systemClock, monotonic: () => now },
       events: { record: (event) => void events.push(event) },
       logger: log,
     });
