@@ -12,8 +12,6 @@ export interface CacheSettings<T extends KubernetesObject> extends Pick<
   client?: CacheOptions<T>['client'];
   /** How long work waits for it at most, milliseconds. Default: until it is listed or known to be absent. */
   patienceMs?: number;
-  /** Begins only once this one is filled, and work does not wait for it; a controller that watches it does. */
-  after?: Pick<Cache<never>, 'state' | 'onChange' | 'settled'>;
 }
 
 /** Opens a cache; it is filled once the set runs. */
@@ -23,23 +21,9 @@ type AnyCache = Cache<never>;
 
 type CachesOptions = Pick<CacheOptions<never>, 'client' | 'clock' | 'random' | 'logger' | 'onFailure'>;
 
-/** Resolves once the cache that another one begins after is filled; rejects with the signal's reason. */
-const untilFilled = async (
-  first: Pick<AnyCache, 'state' | 'onChange' | 'settled'>,
-  signal: AbortSignal,
-): Promise<void> => {
-  await first.settled(signal);
-  if (first.state === 'synced') return;
-  await new Promise<void>((resolve, reject) => {
-    first.onChange(() => resolve());
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-};
-
 export const createCaches = (options: CachesOptions) => {
   const { clock, logger } = options;
   const own: AnyCache[] = [];
-  const required: AnyCache[] = [];
   const waits: ((signal: AbortSignal) => Promise<void>)[] = [];
   const runs: ((signal: AbortSignal) => Promise<void>)[] = [];
 
@@ -58,23 +42,17 @@ export const createCaches = (options: CachesOptions) => {
 
   return {
     open<T extends KubernetesObject>(resource: Resource, settings: CacheSettings<T>): Cache<T> {
-      const { after, patienceMs, client, ...rest } = settings;
+      const { patienceMs, client, ...rest } = settings;
       const cache = createCache<T>({ ...options, ...rest, client: client ?? options.client, resource });
       // Whatever its objects: they are not read through this list.
       const any = cache as unknown as AnyCache;
       if (client === undefined) own.push(any);
-      if (client === undefined && after === undefined) required.push(any);
-      if (after === undefined) waits.push((signal) => waitFor(any, patienceMs, signal));
-      runs.push(async (signal) => {
-        if (after !== undefined) await untilFilled(after, signal).catch(() => undefined);
-        await cache.run(signal);
-      });
+      waits.push((signal) => waitFor(any, patienceMs, signal));
+      runs.push((signal) => cache.run(signal));
       return cache;
     },
-    /** All of the process' own cluster. */
+    /** All of the process' own cluster: the process is not ready without them. */
     own,
-    /** Those that the process is not ready without. */
-    required,
     /** Resolves once every cache that work waits for is filled, known to be absent, or out of patience. */
     settled: async (signal: AbortSignal): Promise<void> => void (await Promise.all(waits.map((wait) => wait(signal)))),
     run: async (signal: AbortSignal): Promise<void> => void (await Promise.all(runs.map((run) => run(signal)))),

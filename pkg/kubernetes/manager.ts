@@ -144,7 +144,7 @@ export const createManager = (
 
   /** Opens the ports, and shows what every controller shows; returns what closes them. */
   const open = async (leads: () => boolean) => {
-    const listed = listedCheck(() => caches.required.filter(({ state }) => state === 'pending'));
+    const listed = listedCheck(() => caches.own.filter(({ state }) => state === 'pending'));
     const fresh: HealthCheck = {
       name: 'informer-freshness',
       check() {
