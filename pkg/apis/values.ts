@@ -138,14 +138,17 @@ export const keptIn = <K, V>(
   return value;
 };
 
-/** Gives items of the same key one object, the first of them. More than `most` would be hostile; they are not remembered. */
+/** A longer key is an owner's doing: what has one is not remembered. */
+const LONGEST_KEY = 1_000;
+
+/** Gives items of the same key one object, the first of them. With more than `most`, which would be hostile, remembering begins anew. */
 export const createPool = <T>(textOf: (item: T) => string, most = Infinity): ((item: T) => T) => {
   const known = new Map<string, T>();
   return (item) => {
     const key = textOf(item);
-    const first = known.get(key) ?? item;
-    if (known.size < most) known.set(key, first);
-    return first;
+    if (key.length > LONGEST_KEY) return item;
+    if (known.size >= most && !known.has(key)) known.clear();
+    return keptIn(known, key, () => item);
   };
 };
 

@@ -2,7 +2,7 @@
 import { type EndpointSlice, type Node, type Service, zoneOfNode } from '../apis/core.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_SERVICE_NAME, LABEL_SLICE_MANAGED_BY, SLICE_CONTROLLER } from '../apis/names.ts';
-import { byText, keptIn, keyOf, nameOf } from '../apis/values.ts';
+import { byText, createPool, keptIn, keyOf, nameOf } from '../apis/values.ts';
 import { isZoneName } from '../hints/readiness.ts';
 import { canonicalAddress, keyOfAddress, keyOfRange } from './addresses.ts';
 import { type Claim, type Owner, createClaims } from './claims.ts';
@@ -53,23 +53,8 @@ export interface EndpointClaim extends Claim {
 
 /** Slices of one namespace that count for an address: each new connection to it looks at all that do. */
 export const MOST_SLICES = 64;
-/** Owners of slices choose the values: with more than these, and with long ones, remembering begins anew or is left out. */
-const MOST = 10_000;
-const LONGEST = 1_000;
-
-/** A function that returns an endpoint equal to the given one, the same each time. */
-const createPool = (): ((endpoint: Endpoint) => Endpoint) => {
-  const known = new Map<string, Endpoint>();
-  return (endpoint) => {
-    const key = Object.values(endpoint).join('\n');
-    const found = known.get(key);
-    if (found !== undefined) return found;
-    if (key.length > LONGEST) return endpoint;
-    if (known.size >= MOST) known.clear();
-    known.set(key, endpoint);
-    return endpoint;
-  };
-};
+/** Endpoints that differ, as owners of slices choose their values. */
+const MOST_ENDPOINTS = 10_000;
 
 /**
  * Whose an address is, the strongest first. The API server gives a cluster IP to one Service; a cloud's controller writes the address of a
@@ -128,7 +113,7 @@ export const createDirectory = (now: () => number = () => 0) => {
   const endpoints = createClaims<EndpointClaim>(keptFirst, undefined, MOST_SLICES);
   const nodeAddresses = createClaims<NodeClaim>(newestFirst);
   const ranges = createClaims<NodeClaim>(newestFirst);
-  const pooled = createPool();
+  const pooled = createPool<Endpoint>(JSON.stringify, MOST_ENDPOINTS);
   const names = new Set<string>();
   /** Services whose endpoints are chosen by the EndpointSlice controller. */
   const selecting = new Set<string>();
