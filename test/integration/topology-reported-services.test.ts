@@ -494,7 +494,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'SingleEndpoint',
     /^✗ ineffective: 33 %/,
-    /picks it among others by the label mon\. → More replicas give the Service no endpoint .*kubectl get pods/,
+    /picks it among others by the label mon\. → More replicas give the Service no endpoint /,
     /kubectl scale|kubectl patch/,
   ],
   [
@@ -507,7 +507,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 67 %/,
-    /picks them among others by the label role\. → What writes that label .*kubectl get pods -n shop -l/,
+    /picks them among others by the label role\. → What writes that label /,
     /scale what runs|topologySpreadConstraint|kubectl patch/,
   ],
   [
@@ -1659,7 +1659,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NoEndpoints',
     /^✗ all clients seen go through kuma .*no endpoint is ready/,
-    /Deployment web asks for 0 replicas\. → Other clusters may have endpoints: .* an update: .*`crossZone\.failover`/,
+    /Deployment web asks for 0 replicas\. → Other clusters may have endpoints: .* an update, then .*`crossZone\.failover`/,
     /--show-labels|Compare/,
   ],
   // What goes another way for all clients stands before what hints lack, and leaves no command for these.
@@ -1679,7 +1679,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'OverloadThreshold',
     /^✗ all clients seen go through linkerd \(.*\), which keeps to the zone after hints are gone; /,
-    /before 2\.13\.4 it keeps to the zone after hints are gone.* → For linkerd: an update; until then a restart/,
+    /before 2\.13\.4 it keeps to the zone after hints are gone.* → For linkerd: an update to 2\.13\.4 or newer; until then a restart/,
     /kubectl scale|Change the number/,
   ],
   [
@@ -3225,6 +3225,45 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ its Pods are not spread over zones \(PodsNotSpread\); not wanted/,
     /Also StickyClients .*keepaliveMaxServerConnectionAge/,
     /selects none of its own Pods/,
+  ],
+  [
+    'https://github.com/pingcap/tidb-operator/issues/4749',
+    { nodeLabels: { 'kubernetes.azure.com/cluster': 'c' }, version: '1.23.9', endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /→ Update, to 1\.24 or newer for the annotation, to 1\.31/,
+    /TopologyAwareHints|kubectl/,
+  ],
+  [
+    'https://github.com/metallb/metallb/issues/2475',
+    { nodes: ['', '', ''], endpoints: ['', '', ''], spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local' } },
+    'NotWanted',
+    'NotRequested',
+    /no endpoint has a zone/,
+    /For clients inside the cluster: Once Nodes have zones: Set `spec\.trafficDistribution/,
+    /kubectl patch service/,
+  ],
+  [
+    'https://github.com/mariadb-operator/mariadb-operator/issues/1636#primary',
+    {
+      spec: { selector: { app: 'web', 'statefulset.kubernetes.io/pod-name': 'web-0' } },
+      endpoints: ['a'],
+      pods: null,
+    },
+    'NotWanted',
+    'SingleEndpoint',
+    /one ready endpoint/,
+    /by the label statefulset\.kubernetes\.io\/pod-name\. → More replicas give the Service no endpoint/,
+    /kubectl|to 3 replicas|NotRequested/,
+  ],
+  [
+    'https://github.com/grpc/grpc-java/issues/10708#replicas',
+    { version: '1.26.3', endpoints: ['a'], pods: { topologySpreadConstraints: [] } },
+    'NotWanted',
+    'SingleEndpoint',
+    /one ready endpoint/,
+    /# kubectl scale deployment web -n shop --replicas=3 # kubectl patch deployment web/,
   ],
 ];
 

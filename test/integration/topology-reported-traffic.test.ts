@@ -1894,7 +1894,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('nginx-gateway'),
-    /→ an update: `useClusterIP: true` .*\(from 2\.7\)/,
+    /→ an update, then `useClusterIP: true` .*\(from 2\.7\)/,
   ],
   [
     'https://github.com/istio/istio/issues/30832',
@@ -2265,7 +2265,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('traefik'),
-    /→ an update: `nativeLB: true` in the IngressRoute \(from 2\.10; requests then follow .* is -1\)/,
+    /→ an update, then `nativeLB: true` in the IngressRoute \(from 2\.10; requests then follow .* is -1\)/,
   ],
   [
     'https://github.com/agentgateway/website/pull/437',

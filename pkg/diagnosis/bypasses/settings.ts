@@ -60,7 +60,7 @@ const BY_RULE: Readonly<
   // istio/istio#39792, #48302, #46295
   unserved: [
     'Envoy prefers its own zone by {rule}, before Istio 1.20 only from Pods that a Service selects, and none seen selects them',
-    'an update, or such a Service where there is none',
+    'an update to 1.20 or newer, or such a Service where there is none',
   ],
   // istio/istio#60765
   aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'],
@@ -188,10 +188,10 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const isGone = hints !== undefined && !seen.hinted && /\w/.test(wishTextOf(service));
   if (isGone && version?.minor === 13 && !isSince(version, [2, 13, 4])) {
     const how = 'keeps to the zone after hints are gone';
-    const update = 'an update; until then a restart of linkerd-destination once hints are gone';
+    const update = 'an update to 2.13.4 or newer; until then a restart of linkerd-destination once hints are gone';
     return { decides: `${decides}; before 2.13.4 it ${how}; seen: ${image}`, setting: update, byHints: false, how };
   }
-  const first = 'an update: before it takes all endpoints';
+  const first = isOlder ? `an update to ${versionText(hints)} or newer: before it takes all endpoints` : '';
   if (isOlder) return { decides: `${decides}; seen: ${image}`, setting: first, byHints: false };
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   if (counts && wished !== undefined && BY_RULE[locality] === undefined) {
@@ -214,7 +214,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   }
   if (version === undefined) return {};
   const left = knownTo(setting, version);
-  if (since === undefined) return { setting: left === '' && setting !== '' ? `an update: ${setting}` : left };
+  if (since === undefined) return { setting: left === '' && setting !== '' ? `an update, then ${setting}` : left };
   if (counts) return { setting: left, ...defined({ asks: row.asks }) };
   const newer = wished === undefined ? [] : [`an update to ${versionText(since)} or newer`];
   const later = newer.length > 0 || setting === '' ? '' : `${setting}, after an update`;

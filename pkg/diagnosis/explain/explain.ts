@@ -168,7 +168,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     inOnePlace(nodes) || (!wanted && (isSingle || isVainRequest || (isAlone && (isChosen || waiting.length > 0))));
   // What is asked for counts once there are more.
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
-  const isLater = isVainRequest && !isChosen && !isStore(facts.workloads) && waiting.length === 0;
+  const isLater = isVainRequest && !isDeaf && !isChosen && !isStore(facts.workloads) && waiting.length === 0;
   const spread = lying.map((each) => (isLater ? { ...each, remedy: `${each.remedy} Then: ${later}` } : each));
   const found = [
     ...(nodes.length === 0

@@ -122,7 +122,7 @@ const constrain: Fix = (facts) => {
   const lacks = (own: Workload) =>
     zoneConstraint(own)?.selectsOwn === false || (rolls && revisesPods(own) && !placing(facts, own, empty).remedy);
   const says = facts.workloads.some(({ marks }) => marks) ? fieldsOf : asAdvice;
-  return facts.workloads.every(lacks) ? spreadOut(facts)?.map(says) : [];
+  return facts.workloads.every(lacks) ? both(scale, spreadOut)(facts)?.map(says) : [];
 };
 
 export const showPods: Fix = ({ service }) => {
@@ -130,16 +130,18 @@ export const showPods: Fix = ({ service }) => {
   return [`kubectl get pods -n {namespace} -l '${selector.join(',')}' -o wide`];
 };
 
+/** What is seen needs no look, nor a certain Pod. */
+export const showUnseen: Fix = (facts) => (facts.pods.length > 0 || chosenBy(facts) !== '' ? [] : showPods(facts));
+
 /** What Nodes there are says nothing of where Fargate makes others. */
-export const MORE_PODS: readonly Fix[] = [
+const unlessPlaced =
+  (fix: Fix): Fix =>
   (facts) =>
     runsOnFargate(facts) || isStore(facts.workloads) || chosenBy(facts) !== '' || waitingFor(facts).text !== ''
-      ? showPods(facts)
-      : [],
-  ...SPREADING,
-  constrain,
-  showPods,
-];
+      ? []
+      : fix(facts);
+
+export const MORE_PODS: readonly Fix[] = [...[...SPREADING, constrain].map(unlessPlaced), showUnseen];
 
 export const growth: Fix = ({ workloads, version, clientZones }) =>
   workloads

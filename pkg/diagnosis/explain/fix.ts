@@ -5,7 +5,7 @@ import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
-import { hasSelector } from '../models/lookup.ts';
+import { hasSelector, isManaged } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Fix, NEAREST, annotate, ask, askingNote, isTooOld, nearRemedy, settingsFor, useField } from './ask.ts';
@@ -25,6 +25,7 @@ import {
   growth,
   scaleToShare,
   showPods,
+  showUnseen,
   spreadOut,
   whyNotSpread,
 } from './fix-spread.ts';
@@ -96,18 +97,19 @@ const webhookPods =
     return [...new Set(namespaces)].map((namespace) => `${verb} -n ${namespace} -l ${label}`);
   };
 
-const GATES_OF_ALL = [
-  '# where you run the control plane (not on EKS, GKE or AKS): --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true',
-];
+const GATES =
+  '# where you run the control plane: --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy:';
+const gatesOfAll = ({ nodes }: Pick<Facts, 'nodes'>) =>
+  nodes.some(isManaged) ? [] : [`${GATES} TopologyAwareHints=true`];
 
 /** Where the gate is set; what is static lies in a file of the Node. */
-const switchGateOn: Fix = ({ routes, index, version }) => {
+const switchGateOn: Fix = ({ routes, index, version, nodes: all }) => {
   const off = routes.filter(({ reason }) => reason === 'HintsGateOff').flatMap(({ nodes }) => nodes);
   const places = off.flatMap((node) => index.routers.of(node).evidence);
   const objects = [...new Set(places.flatMap(({ field, object }) => (/feature-?gates/i.test(field) ? object : [])))];
   // One that lags behind has the gate on by default once it does not.
   const update = `# update kube-proxy to ${formatVersion(version)}, the version of the cluster (on EKS its add-on, unless you manage the DaemonSet yourself)`;
-  if (objects.length === 0) return atLeast(version, 24) ? [update] : GATES_OF_ALL;
+  if (objects.length === 0) return atLeast(version, 24) ? [update] : gatesOfAll({ nodes: all });
   return objects.map(
     (object) =>
       `# ${object}${object.startsWith('Pod ') ? ' (its manifest or DaemonSet)' : ''}: feature gate TopologyAwareHints=true, then restart kube-proxy on every Node`,
@@ -149,7 +151,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   ],
   AnnotationRemoved: ask,
   AnnotationWins: useField,
-  HintsControllerGateOff: GATES_OF_ALL,
+  HintsControllerGateOff: gatesOfAll,
   CiliumNotOptedIn: ask,
   RouterNotOptedIn: annotate,
   ProxyNeedsAnnotation: annotate,
@@ -203,8 +205,8 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   UnreadyForZone: showPods,
   ZoneNotHinted: showPods,
   UnusedWithoutHint: [SHOW_SLICES],
-  TerminatingForZone: [...SPREADING, showPods],
-  NoBackendForZone: [...SPREADING, showPods],
+  TerminatingForZone: [...SPREADING, showUnseen],
+  NoBackendForZone: [...SPREADING, showUnseen],
   CiliumServiceTopologyOff: switchCiliumTopologyOn,
   CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [

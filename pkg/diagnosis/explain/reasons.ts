@@ -8,9 +8,13 @@ const USE_FIELD =
 /** `1.34 to 1.36`. */
 export const LATE_ZONE_VERSIONS = MISSES_LATE_ZONE.map((minor) => `1.${minor}`).join(' to ');
 
+export const SPREAD =
+  'Add a topologySpreadConstraint with `topologyKey: topology.kubernetes.io/zone`, `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`';
+
 export const DIAGNOSIS_REASONS = {
   ExternalName: 'Give the Service a selector if its Pods are in this cluster.',
-  Headless: 'Give it a cluster IP (a second Service beside it will do), or let clients choose by zone themselves.',
+  Headless:
+    'Give it a cluster IP (a second Service beside it will do), unless its clients keep a connection (gRPC): behind a cluster IP each would have one Pod. Or let clients choose by zone themselves.',
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:
@@ -44,8 +48,7 @@ export const DIAGNOSIS_REASONS = {
     'Do what the condition says; each of its reasons is in "Keep traffic in its zone as far as load allows" (docs/usage/load-aware.md).',
   PlanSpread: 'Add replicas in zones whose clients ask for most, or accept it: hints come back when demand allows.',
   SingleEndpoint: 'Run more replicas, at least one per zone.',
-  PodsNotSpread:
-    'Add a topologySpreadConstraint with `topologyKey: topology.kubernetes.io/zone`, `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`, and at least as many replicas as zones.',
+  PodsNotSpread: `${SPREAD}, and at least as many replicas as zones.`,
   HintedForOtherZone: `Run as many endpoints in each zone as its share of the CPU asks for. ${USE_FIELD} CPU and hints each endpoint for its own zone.`,
   UnevenLoad:
     'Spread the Pods as the clients are spread (a topologySpreadConstraint with `maxSkew: 1`, or one Deployment per zone), or see with `kubectl topology simulate` what the strategies `proportional` and `load-aware` would do.',

@@ -17,7 +17,7 @@ import { isOfGardener } from './given.ts';
 import { karpenterRemedy } from './node-pools.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { servicesBeside } from './snapshot-index.ts';
-import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { type Cause, SPREAD, cause, counted, listed, remedyOf } from './reasons.ts';
 import { SELECTS_NONE, drawnText, prefersApart, revisesPods, rollingText } from './scheduler.ts';
 import { spreadBy, workloadTitle, youngText, zoneConstraint } from './scheduler.ts';
 import { heldText, idlePods, waitingFor } from './waiting.ts';
@@ -185,6 +185,8 @@ const ROLE_REMEDY =
 /** The label by which a Service takes some of several Pods, where no template gives it to all; empty: it does not. */
 export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref }: Facts): string => {
   const selector = Object.entries(service.spec?.selector ?? {});
+  const member = selector.find(([key]) => key === 'statefulset.kubernetes.io/pod-name');
+  if (member !== undefined) return member[0];
   /** By which key others differ that have some of these labels. */
   const differing = (others: readonly StringMap[]): string =>
     others
@@ -218,7 +220,9 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   const kept =
     found.length === 0 && inOneZone(facts) && heldText(facts) ? `${VOLUMES_REMEDY}${SOFT_FOR_NEW}` : undefined;
   const [way] = facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.way) || []);
-  return causes[0] && !isHeld ? causes[0].remedy : (way ?? found[0]?.remedy ?? kept);
+  return causes[0] && !isHeld
+    ? causes[0].remedy
+    : (way ?? found[0]?.remedy ?? kept ?? (hasFew(facts) ? undefined : `${SPREAD}.`));
 };
 
 const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {

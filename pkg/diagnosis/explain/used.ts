@@ -163,6 +163,7 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
   const lines = CILIUM_TOPOLOGY_ON.map((line) =>
     line.replaceAll('kube-system', agent?.namespace ?? 'kube-system').replace('{version}', version),
   );
+  if (agent?.release === 'cilium') return lines.slice(0, 2);
   return helm === 'cilium'
     ? lines
     : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...lines.slice(2)];

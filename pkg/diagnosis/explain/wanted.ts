@@ -6,11 +6,12 @@ import {
   LABEL_PROXY_NAME,
   LABEL_SLICE_MANAGED_BY,
 } from '../../apis/names.ts';
+import { zoneOfNode } from '../../apis/core.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
-import { editDistance, hasSelector } from '../models/lookup.ts';
+import { editDistance, hasSelector, isManaged } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { askingNote, elsewhere, nearRemedy, presentAnnotation, settingsFor } from './ask.ts';
@@ -268,12 +269,17 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
   return signs.flatMap(([is, text]) => (is ? [text] : [])).join('');
 };
 
+const GATED =
+  'Update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`: before 1.24 hints are behind a feature gate that EKS, GKE and AKS do not set.';
+
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref, options, version, shares, endpoints, bypasses } = facts;
   const { field, distribution, key, auto } = settingsFor(facts);
-  const gate = isEnabled('TopologyAwareHints', version, options.gates)
-    ? ''
-    : ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (off by default before 1.24; EKS, GKE and AKS have no setting for it)';
+  const isBare = facts.nodes.every((node) => zoneOfNode(node) === '');
+  const isGated = !isEnabled('TopologyAwareHints', version, options.gates);
+  const gate = isGated
+    ? ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (off by default before 1.24)'
+    : '';
   // kubernetes-sigs/metrics-server#764
   const isFew = shares.kind === 'known' && endpoints.length < shares.ratios.size;
   const of = (ratios: ReadonlyMap<string, number>): string | undefined =>
@@ -284,15 +290,18 @@ const refusedRequest = (facts: Facts): Cause => {
   const lacking =
     shares.kind === 'known'
       ? of(shares.ratios)
-      : shares.nodes.length > 0 &&
+      : !isBare &&
+        shares.nodes.length > 0 &&
         `while ready Node ${listed(shares.nodes)} has no ${shares.cause === 'NodeWithoutZone' ? 'zone' : 'allocatable CPU'}`;
   const vain = isFew ? 'to fewer endpoints than zones' : lacking;
+  const later = isGated && facts.nodes.some(isManaged) ? GATED : '';
   const ask = vain
     ? `Update to 1.31 or newer for \`spec.trafficDistribution\`: the annotation gives no hints ${vain}.`
-    : `Set the annotation \`${key}: ${auto}\`${gate}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
+    : later ||
+      `Set the annotation \`${key}: ${auto}\`${gate}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
   const set =
     distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
-  const remedy = nearRemedy(facts) ?? (field === undefined ? ask : set);
+  const remedy = nearRemedy(facts) ?? `${isBare ? 'Once Nodes have zones: ' : ''}${field === undefined ? ask : set}`;
   const [says, sets, only] = elsewhere(facts);
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
@@ -321,7 +330,10 @@ const refusedRequest = (facts: Facts): Cause => {
 /** Wishes that are not understood, or that stand in each other's way. */
 export const requestCauses = (facts: Facts): Cause[] => {
   const { service, wish } = facts;
-  if (wish.reason === 'AnnotationWins') return [cause('wanted', wish.reason, wish.message)];
+  const { annotated, beside } = settingsFor(facts);
+  // Where a data plane reads nothing else, it is there for that.
+  if (wish.reason === 'AnnotationWins' && !(annotated && beside === undefined))
+    return [cause('wanted', wish.reason, wish.message)];
   // A proxy up to 1.30 reads the annotation, so both together are right where a label asks for the hints.
   if (wish.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
   // Beside the policy hints would change nothing.

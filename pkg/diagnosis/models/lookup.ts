@@ -72,6 +72,11 @@ export const isAzure = ({ metadata, spec }: Node): boolean =>
   /^aks-\S+-(?:vmss\w{6}|\d+)$/.test(metadata?.name ?? '') ||
   Object.keys(metadata?.labels ?? {}).some((own) => AZURE.test(own));
 
+/** Of EKS, GKE or AKS, whose control plane takes no feature gate. */
+export const isManaged = ({ metadata, status }: Node): boolean =>
+  /-(?:eks-|gke\.)/.test(status?.nodeInfo?.kubeletVersion ?? '') ||
+  metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined;
+
 /**
  * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
  * number in several (Azure/karpenter-provider-azure#1002).
