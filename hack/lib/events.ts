@@ -235,7 +235,7 @@ const refusals: EventGroup = {
 
 const followers: EventGroup = {
   command: NODE_GROUPS,
-  file: 'pkg/controllers/node-groups/touch.ts',
+  file: 'pkg/controllers/node-groups/controller.ts',
   about: 'the Service',
   rows: [
     row(

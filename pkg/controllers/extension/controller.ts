@@ -1,9 +1,9 @@
-// Carries out what Gardener asks of our Extensions, and keeps their condition current; thin I/O over pkg/gardener/extension.
+// Carries out what Gardener asks of our Extensions, and keeps current whether what each is about has effect; thin I/O over pkg/gardener/extension.
 import { defined, keptIn, keyOf, refOfKey } from '../../apis/values.ts';
-import type { Extension, ExtensionCondition, OperationType } from '../../apis/gardener.ts';
+import type { Extension, ExtensionClass, ExtensionCondition, OperationType } from '../../apis/gardener.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';
 import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
-import { decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
+import { type SeenNamespace, decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
 import { type ReadExtension, extensionClassOf, isResponsible } from '../../gardener/extension/select.ts';
 import {
   beginPatch,
@@ -18,11 +18,78 @@ import {
 } from '../../gardener/extension/status.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
-import { DONE, type Result } from '../../kubernetes/types.ts';
-import { objects } from '../../kubernetes/watches.ts';
-import { type SettingsCaches, createExtensionProjection } from '../settings/caches.ts';
+import { type Result, DONE } from '../../kubernetes/types.ts';
+import { type Table, objects, signals } from '../../kubernetes/watches.ts';
+import { type SettingsCaches, createExtensionProjection, inNamespace, namespaceNames } from '../settings/caches.ts';
 import { extensionClassesOf, extensionNamespaceOf, governingOf } from '../settings/decider.ts';
-import { createSubjects } from './subjects.ts';
+import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
+import { type Effects, serviceNameOf } from '../effectiveness/reconciler.ts';
+import { ownersIn } from '../settings/context.ts';
+import type { Decider, EnabledSettings, NamespaceDecision, Owner } from '../settings/context.ts';
+
+/** Classes that are about all namespaces of an owner; class shoot is about the one that its Extension is in. */
+const OWNERS: Readonly<Record<Exclude<ExtensionClass, 'shoot'>, Owner>> = {
+  seed: 'extension-settings',
+  garden: 'garden-settings',
+};
+
+const seenIn = (
+  { namespace, decision, objects: items }: NamespaceDecision,
+  effectOf: Effects['effectOf'],
+): SeenNamespace => ({
+  name: namespace,
+  decision,
+  services: items.map((item) => {
+    const name = serviceNameOf(item);
+    return { name, decision: item.decision, effect: effectOf(namespace, name) };
+  }),
+});
+
+/** What each Extension is about, by the caches: its namespaces, what was decided there, and whether it has effect. */
+const createSubjects = (options: {
+  readonly config: Pick<SettingsReconcilerConfiguration, 'modes' | 'excludedNamespaces'>;
+  readonly caches: Pick<SettingsCaches, 'namespaces' | 'extensions'>;
+  decide: Decider;
+  readonly effects: Pick<Effects, 'effectOf' | 'onChange'>;
+  readonly enabled: Table<EnabledSettings>;
+}) => {
+  const { config, caches, decide, effects, enabled } = options;
+  const ownerOfName = ownersIn(caches, config);
+  const namespacesOf = (extension: ReadExtension): string[] => {
+    const own = extensionClassOf(extension) ?? 'shoot';
+    if (own === 'shoot') return [extension.metadata?.namespace ?? ''];
+    return namespaceNames(caches)
+      .filter((name) => ownerOfName(name) === OWNERS[own])
+      .sort();
+  };
+  /** Keys of the Extensions that a namespace concerns. */
+  const keysFor = (name: string): string[] => {
+    const owner = ownerOfName(name);
+    return extensionClassesOf(config.modes).flatMap((own) => {
+      if (own !== 'shoot' && OWNERS[own] !== owner) return [];
+      const found = inNamespace(caches.extensions, extensionNamespaceOf(own, name, config.modes));
+      return found.filter((item) => item.reading && extensionClassOf(item) === own).map(keyOf);
+    });
+  };
+  const decisions = (extension: ReadExtension): NamespaceDecision[] =>
+    namespacesOf(extension).flatMap((name) => decide(name) ?? []);
+
+  return {
+    /** Whether settings that it asked for are still to be reverted. */
+    isReverting: (extension: ReadExtension): boolean =>
+      decisions(extension).some(({ objects: items }) =>
+        items.some(({ want, plan }) => want === undefined && plan.kind === 'patch'),
+      ),
+    /** The namespaces that it is about, with their Services and whether they have effect. */
+    seen: (extension: ReadExtension): SeenNamespace[] =>
+      decisions(extension).map((decision) => seenIn(decision, effects.effectOf)),
+    /** What makes an Extension worth another look. */
+    watch: signals((enqueue) => {
+      enabled.onChange((name) => keysFor(name).forEach((key) => enqueue(key)));
+      effects.onChange((name) => keysFor(name).forEach((key) => enqueue(key)));
+    }),
+  };
+};
 
 /** How long a deletion waits for settings to be reverted: they are reverted afterwards just as well, and no Shoot is to wait for it. */
 const REVERT_PATIENCE_MS = 30_000;

@@ -1,8 +1,8 @@
-// The controllers behind NodeGroups: zones of Nodes, and Services that have to follow them.
+// The controllers behind NodeGroups: zones of Nodes, and Services that are written until their endpoints are stored with the new zone.
 import type { NodeGroup, Service } from '../../apis/core.ts';
-import { identityMeta, nameOf, picked, refOfKey } from '../../apis/values.ts';
-import { ANNOTATION_TAKEOVER } from '../../apis/names.ts';
-import { NODE_GROUPS } from '../../apis/resources.ts';
+import { identityMeta, nameOf, picked, refOf, refOfKey } from '../../apis/values.ts';
+import { ANNOTATION_TAKEOVER, ANNOTATION_TOUCHED } from '../../apis/names.ts';
+import { NODE_GROUPS, SERVICES, regardingOf } from '../../apis/resources.ts';
 import { zoneLabelOf } from '../../kubeedge/decide.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
@@ -11,7 +11,104 @@ import { type Watch, changes, contents, hasChanged, objects } from '../../kubern
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { createZoneReconciler } from './zones.ts';
 import { type FlowCaches, flowKeyOf, servicesOnNode, slicesOf } from '../flow/caches.ts';
-import { type TouchOutcome, createServiceResync } from './touch.ts';
+import type { FlowSlice, FlowSliceEndpoint } from '../../flow/assemble/slice.ts';
+import { ifFound } from '../../kubernetes/errors.ts';
+import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
+import { sleep } from '../../kubernetes/wait.ts';
+import { type Result, type Uses, DONE } from '../../kubernetes/types.ts';
+
+/** `gaveUp`: the zones did not follow, however often the Service was written. */
+type TouchOutcome = 'touched' | 'followed' | 'gaveUp';
+
+interface Attempt {
+  /** What has to follow; when that changes, it all begins again. */
+  readonly wanted: string;
+  readonly touches: number;
+  /** Monotonic milliseconds. */
+  readonly notBefore: number;
+}
+
+/** A Node that changed may be news for the EndpointSlice controller, too. */
+const SETTLE_MS = 500;
+/** After the first touch; doubled with each one. The controller gathers changes for a second before it writes. */
+const FIRST_WAIT_MS = 2_000;
+const MAX_TOUCHES = 6;
+
+export const createServiceResync = (
+  options: Uses<'client' | 'clock' | 'events' | 'logger', 'patch'> & {
+    /** Over all Services. */
+    touchesPerSecond: number;
+    /** By `namespace/name`; undefined: there is none, or it must not be written. */
+    service(key: string): Service | undefined;
+    slices(key: string): readonly FlowSlice[];
+    /** Of a Node, empty where it has none; undefined: there is no such Node. */
+    zoneOf(node: string): string | undefined;
+    onTouch?(outcome: TouchOutcome): void;
+  },
+) => {
+  const { client, clock, touchesPerSecond, slices, zoneOf, events, logger, onTouch } = options;
+  const bucket = createTokenBucket({ clock, ratePerSecond: touchesPerSecond, burst: 1 });
+  const attempts = new Map<string, Attempt>();
+
+  const isBehind = ({ node, zone }: FlowSliceEndpoint): boolean => (zoneOf(node) ?? zone) !== zone;
+  /** Nodes of endpoints that are stored with another zone than the Node has, in name order. */
+  const behindOf = (key: string): string[] => {
+    const followed = slices(key).filter(({ byControlPlane }) => byControlPlane);
+    const behind = followed.flatMap(({ endpoints }) => endpoints.filter(isBehind).map(({ node }) => node));
+    return [...new Set(behind)].sort();
+  };
+
+  const touch = async (service: Service, signal: AbortSignal): Promise<void> => {
+    const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: new Date(clock.now()).toISOString() } } };
+    const touched = await ifFound(client.patch<Service>(SERVICES, refOf(service), 'merge', patch, {}, signal));
+    if (touched !== undefined) onTouch?.('touched');
+  };
+
+  const giveUp = (key: string, service: Service, behind: readonly string[], attempt: Attempt): Result => {
+    if (attempt.notBefore === Infinity) return DONE;
+    attempts.set(key, { ...attempt, notBefore: Infinity });
+    onTouch?.('gaveUp');
+    const message = `EndpointSlices of Service ${key} still name another zone for Node ${behind.join(', ')} than its label, after ${MAX_TOUCHES} writes of the Service; check whether kube-controller-manager runs`;
+    logger.warn('EndpointSlices do not follow the new zone of a Node', { service: key, nodes: behind });
+    events.record({ regarding: regardingOf(SERVICES, service), type: 'Warning', reason: 'ZoneNotFollowing', message });
+    return DONE;
+  };
+
+  const attemptOf = (key: string, behind: readonly string[]): Attempt => {
+    const wanted = behind.map((node) => `${node}=${zoneOf(node) ?? ''}`).join();
+    const known = attempts.get(key);
+    if (known?.wanted === wanted) return known;
+    const fresh = { wanted, touches: 0, notBefore: clock.monotonic() + SETTLE_MS };
+    attempts.set(key, fresh);
+    return fresh;
+  };
+
+  return {
+    /** Whether a reconcile of this Service could do anything. */
+    concerns: (key: string): boolean => attempts.has(key) || behindOf(key).length > 0,
+    /** By Service; one at a time, so that the rate holds. */
+    reconciler: {
+      async reconcile(key: string, signal: AbortSignal): Promise<Result> {
+        const behind = behindOf(key);
+        const service = options.service(key);
+        if (behind.length === 0 || service === undefined) {
+          if (attempts.delete(key) && behind.length === 0) onTouch?.('followed');
+          return DONE;
+        }
+        const attempt = attemptOf(key, behind);
+        const waitMs = attempt.notBefore - clock.monotonic();
+        if (attempt.touches >= MAX_TOUCHES && (waitMs <= 0 || waitMs === Infinity))
+          return giveUp(key, service, behind, attempt);
+        if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
+        await sleep(clock, bucket.reserve(), signal);
+        await touch(service, signal);
+        const nextMs = FIRST_WAIT_MS * 2 ** attempt.touches;
+        attempts.set(key, { ...attempt, touches: attempt.touches + 1, notBefore: clock.monotonic() + nextMs });
+        return { kind: 'requeue', afterMs: nextMs };
+      },
+    },
+  };
+};
 
 export const showNodeGroups = (
   metrics: Metrics,

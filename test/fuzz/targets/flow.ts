@@ -9,7 +9,7 @@ import { createLoadReader } from '../../../pkg/controllers/flow/loads.ts';
 import { createFlowCounters, showFlow } from '../../../pkg/controllers/flow/metrics.ts';
 import { createPodProjection, projectNode, projectService } from '../../../pkg/controllers/flow/caches.ts';
 import { createPlanning, openInline } from '../../../pkg/controllers/flow/planning.ts';
-import { createFlowReconciler } from '../../../pkg/controllers/flow/reconciler.ts';
+import { createFlowReconciler } from '../../../pkg/controllers/flow/controller.ts';
 import { createFlowReporter } from '../../../pkg/controllers/flow/reporter.ts';
 import type { Snapshot } from '../../../pkg/controllers/flow/memory.ts';
 import { type FlowSlice, clientZonesOf, createSliceProjection } from '../../../pkg/flow/assemble/slice.ts';

@@ -15,7 +15,7 @@ describe('docs/reference/errors.md', () => {
   });
 
   it('explains every status that the server answers with', () => {
-    const sources = ['exchange', 'app', 'body'].map((name) => readText(`pkg/webhook/${name}.ts`)).join('\n');
+    const sources = ['app', 'body'].map((name) => readText(`pkg/webhook/${name}.ts`)).join('\n');
     const codes = new Set(
       [...sources.matchAll(/\b(?:rejected|refuse|send)\((?:response, )?(4\d\d|503)|code: (4\d\d)/g)].map(
         ([, one, other]) => one ?? other,

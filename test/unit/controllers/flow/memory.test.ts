@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import { LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import { createLoadReader } from '../../../../pkg/controllers/flow/loads.ts';
 import { type Snapshot, createMemories, jobOf, loopTime } from '../../../../pkg/controllers/flow/memory.ts';
-import { createFlowReconciler } from '../../../../pkg/controllers/flow/reconciler.ts';
+import { createFlowReconciler } from '../../../../pkg/controllers/flow/controller.ts';
 import { createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import type { LoopState } from '../../../../pkg/flow/loop/types.ts';
 import type { LoadReading, LoadSource } from '../../../../pkg/metrics/types.ts';

@@ -6,7 +6,7 @@ import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import type { Result, Client, EventInput } from '../../../../pkg/kubernetes/types.ts';
-import { createServiceResync } from '../../../../pkg/controllers/node-groups/touch.ts';
+import { createServiceResync } from '../../../../pkg/controllers/node-groups/controller.ts';
 import { type FlowSlice, createSliceProjection } from '../../../../pkg/flow/assemble/slice.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
