@@ -6,14 +6,16 @@ type FieldsFor = Readonly<Partial<Record<About | 'policy', string>>>;
 /** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
 export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
-  // haproxytech/helm-charts#352, Kong/charts#1525
+  // haproxytech/helm-charts#352, Kong/charts#1525, bitnami/charts#32443
   'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
   kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
   // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580, longhorn/longhorn#13815
   'ingress-nginx': {
     service: 'controller.service.trafficDistribution (chart from 4.13)',
+    replicas: 'controller.replicaCount',
     template: 'controller.topologySpreadConstraints',
   },
+  rabbitmq: { service: 'service.trafficDistribution (charts from March 2025 on)' },
   // DataDog/helm-charts#1251
   datadog: { policy: 'it has none: its template sets Local' },
   // grafana/loki#17742, #19558

@@ -166,7 +166,7 @@ export const REASONS = {
   ),
   NoBackendForZone: anyProxy(
     '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}, because hints for the port name only other zones: connections fail.',
-    'Run a replica that has the port in every zone with clients, or update the data plane: Cilium from 1.20 and Calico from 3.31.5 use all endpoints then (Cilium from 1.18.1 only where the zone has no endpoint of another port either).',
+    'Update the data plane: Cilium from 1.18.1 (from 1.20 where the zone has an endpoint of another port) and Calico from 3.31.5 use all endpoints then. Or run a replica that has the port in every zone with clients.',
   ),
   UnreadyForZone: anyProxy(
     '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}: the only ones hinted for the zone or Node are not ready, and it does not use the {ready} ready ones then. Connections fail.',

@@ -170,7 +170,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'NoBackendForZone',
     /^✗ ineffective: 100 % of connections that arrive stay in their zone; those of clients in c fail$/,
-    /Cilium from 1\.18\.1/,
+    /First cause NoBackendForZone .*fail\. → Update the data plane: Cilium from 1\.18\.1.*Also PodsNotSpread/,
   ],
   [
     'https://github.com/projectcalico/calico/issues/7041',
@@ -1047,7 +1047,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'ZoneFailsHealthCheck',
     /Nodes that routers pick \(BGP of Cilium\); Nodes without one of its Pods drop it/,
-    /no ready endpoint on node-3: .*1\.19 was seen to/,
+    /no ready endpoint on node-3: .*Use a release of Cilium from 1\.14 to 1\.18, .*1\.19 was seen not to/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/97147',
@@ -1763,6 +1763,20 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { annotations: { 'service.cilium.io/lb-l7': 'enabled' }, plane: zonalCilium('1.18.13') },
     around('cilium-envoy'),
     /Envoy of the client's Node, which ignores hints in 1\.18 to 1\.20 → without `service\.cilium\.io\/lb-l7`/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/48738',
+    {
+      extra: [
+        beside('cilium.io/v2', 'CiliumEnvoyConfig', {
+          services: [{ name: 'web' }],
+          backendServices: [{ name: 'web' }],
+        }),
+      ],
+      plane: zonalCilium('1.18.13'),
+    },
+    /^! all clients seen go through cilium-envoy \(.*\), which ignores hints; .*100 % of connections would stay/,
+    /USED ✓ .* \(no client seen takes the cluster IP\)/,
   ],
   [
     'https://github.com/cilium/cilium/issues/48738',

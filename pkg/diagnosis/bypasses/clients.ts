@@ -147,6 +147,7 @@ export const CLIENTS = clients({
   'cilium-gateway': { decides: "Cilium's Envoy ignores hints in 1.18 to 1.20", source: 'cilium/cilium#48738 (open)' },
   'cilium-envoy': {
     decides: "Cilium hands its connections to the Envoy of the client's Node, which ignores hints in 1.18 to 1.20",
+    how: 'ignores hints',
     setting: 'without `service.cilium.io/lb-l7` and CiliumEnvoyConfigs that name it, hints count',
     source: 'cilium/cilium#48738 (open), #21244',
   },

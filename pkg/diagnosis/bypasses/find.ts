@@ -1,6 +1,6 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
-import { keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { hasSelector, keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import type { EntryObject } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
@@ -122,7 +122,9 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const redirect = client === 'cilium-redirect' ? ofRedirect(entry, index) : undefined;
     const plain = client === 'kube-apiserver' && index.isHosted ? HOSTED : (redirect ?? kept);
     const own = entry.settings['outside'] === undefined ? plain : OUTSIDE;
-    const all = client === 'cilium-redirect' && redirect === undefined && ways.length === 1;
+    // All connections to its cluster IP (cilium/cilium#48738); the Service of a Gateway has no selector.
+    const isTaken = client === 'cilium-redirect' && redirect === undefined && ways.length === 1;
+    const all = isTaken || (client === 'cilium-envoy' && hasSelector(service));
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own, from, all }];
   });
 

@@ -53,7 +53,7 @@ const CILIUM_L2: Kind = {
 };
 const CILIUM_BGP: Kind = {
   ...overBgp('BGP of Cilium', '`spec.nodeSelector` of its CiliumBGPClusterConfig'),
-  blind: `Cilium before 1.14 announces from Nodes without a Pod (cilium/cilium#23035), and 1.19 was seen to (#44803, open). ${ANYWHERE}`,
+  blind: `Use a release of Cilium from 1.14 to 1.18, which announces from Nodes with a Pod alone (cilium/cilium#23035; 1.19 was seen not to: #44803, open). Or: ${ANYWHERE}`,
   blindIn: /^1\.(?:1[0-3]|19)\./,
   silentIn: /^1\.1[0-8]\./, // cilium/cilium#36816, #42386
 };

@@ -155,7 +155,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // Proxies never look at hints of a headless Service or one with the policy Local.
   const isRouted = kind.every(({ stage }) => stage === 'given');
   const behind = behindCauses(facts);
-  const lying = (isRouted || isGathered) && behind.length === 0 ? spreadCauses(facts) : [];
+  // Whoever writes the slices, what drains some comes first.
+  const isPaused = facts.families.some(({ drained }) => drained.length > 0);
+  const lying = (isRouted || isGathered || isPaused) && behind.length === 0 ? spreadCauses(facts) : [];
   const isChosen = chosenBy(facts) !== '';
   // A zone that stays empty although there are Pods enough, or a constraint that is not met, comes before what nothing asks for.
   const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
@@ -185,8 +187,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...behind,
     // k8ssandra/k8ssandra#380
     ...(isMoot || !wanted ? waiting : []),
-    ...(isGathered ? [...spread, ...kind] : kind),
+    ...(isGathered || isPaused ? [...spread, ...kind] : kind),
     ...(policy === 'Local' ? entry : []),
+    // A release of the data plane that refuses where others use all endpoints.
+    ...(isRouted ? usedCauses(facts) : []).filter(({ reason }) => reason === 'NoBackendForZone'),
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
     ...(isAlone || inOneZone(facts) || (isUnmet && policy !== 'Local') ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),

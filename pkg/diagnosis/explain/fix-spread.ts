@@ -125,9 +125,11 @@ const constrain: Fix = (facts) => {
   return facts.workloads.every(lacks) ? both(scale, spreadOut)(facts)?.map(says) : [];
 };
 
-export const showPods: Fix = ({ service }) => {
+/** What Cilium drains no Pod shows. */
+export const showPods: Fix = ({ service, families }) => {
   const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`);
-  return [`kubectl get pods -n {namespace} -l '${selector.join(',')}' -o wide`];
+  const isShown = selector.length > 0 && families.every(({ drained }) => drained.length === 0);
+  return isShown ? [`kubectl get pods -n {namespace} -l '${selector.join(',')}' -o wide`] : [];
 };
 
 /** What is seen needs no look, nor a certain Pod. */

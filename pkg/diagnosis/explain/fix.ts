@@ -13,7 +13,7 @@ import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, TEMPLATE, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
-import { evacuatedZones } from './spread.ts';
+import { evacuatedZones, hasFew } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
@@ -190,7 +190,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
     isAnsweredOnNodes(facts) || !hasSelector(facts.service) || waitingFor(facts).text !== ''
       ? []
       : ['kubectl get pods -n {namespace} --show-labels'],
-  NoReadyEndpoints: (facts) => (facts.families.some(({ drained }) => drained.length > 0) ? [] : showPods(facts)),
+  NoReadyEndpoints: showPods,
   TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,
   // Where every Node has an endpoint, the policy does what it is for.
@@ -206,7 +206,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   ZoneNotHinted: showPods,
   UnusedWithoutHint: [SHOW_SLICES],
   TerminatingForZone: [...SPREADING, showUnseen],
-  NoBackendForZone: [...SPREADING, showUnseen],
+  NoBackendForZone: showUnseen,
   CiliumServiceTopologyOff: switchCiliumTopologyOn,
   CiliumExternalTrafficPolicyLocal: [patchSpec({ externalTrafficPolicy: 'Cluster' })],
   LinkerdSlicesOff: [
@@ -288,7 +288,8 @@ const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   // The value was tried, and nothing came of it.
   if (reason === 'NotRequested') return asking === '' || asking.includes('"Auto"') ? [] : [asking];
   if (!OF_PODS.test(reason)) return [];
-  return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.line) ?? []);
+  const change = hasFew(facts) ? { pointer: '/spec/replicas' } : TEMPLATE;
+  return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, change, facts.version)?.line) ?? []);
 };
 
 /** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice, and so is what was tried with it. */

@@ -41,11 +41,11 @@ describe('the remedy of a cause', () => {
 });
 
 describe('a slice of weight 0', () => {
-  const explained = (tag: string) => {
-    const own = service({ spec: { trafficDistribution: 'PreferClose' } });
+  const explained = (tag: string, spec: object = {}, hinted = true) => {
+    const own = service({ spec: { trafficDistribution: 'PreferClose', ...spec } });
     const slices = ['a', 'b'].map((zone, weight) => {
       const annotations = { 'service.cilium.io/weight': String(weight) };
-      const endpoints = endpointsIn(zone, true, `198.18.${weight}`);
+      const endpoints = endpointsIn(zone, hinted, `198.18.${weight}`);
       return slice({ endpoints, metadata: { name: `server-${zone}`, annotations } });
     });
     const nodes = ['a', 'b'].map((zone) => node({ zone }));
@@ -66,6 +66,11 @@ describe('a slice of weight 0', () => {
       'Take the annotation off the slice once it may serve again.',
     ]);
     expect(evidence).to.match(/^Cilium drains slice server-a /);
+  });
+  // cilium/cilium#40190
+  it('comes before who writes the slices', () => {
+    const [first, second] = explained('v1.20.2', { selector: undefined }, false).causes;
+    expect([first?.reason, first?.fix, second?.reason]).to.deep.equal(['ZoneNotHinted', undefined, 'NoSelector']);
   });
   it('means nothing before 1.20', () => expect(firstCause('v1.19.5')?.reason).to.equal(undefined));
 });
