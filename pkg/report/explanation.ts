@@ -86,7 +86,7 @@ const aroundTexts = (report: Explanation): string[] => {
 const LIMITS: readonly (readonly [Cause['reason'], string, of?: Explanation['verdict']])[] = [
   ['SingleEndpoint', 'it has one ready endpoint (SingleEndpoint)', 'NotWanted'],
   ['PodsNotSpread', 'its Pods are not spread over zones (PodsNotSpread)', 'NotWanted'],
-  ['PodsWaiting', 'Pods of it wait for a Node (PodsWaiting)', 'NotWanted'],
+  ['PodsWaiting', 'Pods of it wait for a Node (PodsWaiting)'],
   ['SlicesBehind', 'its slices are not up to date (SlicesBehind)'],
   ['NodeIgnored', 'not on their own Node, as asked'],
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],

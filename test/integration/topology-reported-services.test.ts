@@ -311,6 +311,15 @@ const ROWS: readonly ReportedRow[] = [
     /With these Nodes 10, 12, 13, 14 endpoints would do\. .*--replicas=12/,
   ],
   [
+    'https://github.com/VictoriaMetrics/VictoriaMetrics/issues/6516',
+    { spec: { ports: [{ name: 'metrics', port: 9090 }] }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ all clients seen go through members \(Service shop\/web\)/,
+    /→ For members: a scraper for each zone, which keeps targets of its own by relabelling .*\. Other clients/,
+    /kubectl (?:annotate|patch)/,
+  ],
+  [
     'https://github.com/kubernetes/website/pull/39851',
     { version: '1.26.1', annotations: HINTS, endpoints: ['a', 'b'] },
     'Ineffective',
@@ -873,8 +882,8 @@ const ROWS: readonly ReportedRow[] = [
     { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING, DOWN] },
     'Effective',
     'PodsWaiting',
-    /^✓ effective: 100 %/,
-    /Pod web-9 waits for a Node: its topologySpreadConstraint counts c, where .*→ Set `nodeTaintsPolicy: Honor`/,
+    /^✓ effective: 100 % .*; Pods of it wait for a Node \(PodsWaiting\)/,
+    /counts c, where .*→ Set `nodeTaintsPolicy: Honor` \(Kubernetes 1\.26 and newer\) or `whenUnsatisfiable: ScheduleAnyway`/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/106396',
@@ -2738,7 +2747,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     'PublishedNotReady',
-    /^! 100 % of connections that arrive stay in their zone; some of those of clients in a fail$/,
+    /^! 100 % of connections that arrive stay in their zone; some of those of clients in a fail\b/,
     /publishes 10\.1\.0\.11 of a as ready/,
   ],
   [

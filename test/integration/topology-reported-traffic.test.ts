@@ -1487,7 +1487,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.16.2')],
     },
     around('istio'),
-    /from 1\.17 on it keeps to the Node \(internalTrafficPolicy\), before it sends to Pods on any; seen: \S+:1\.16\.2/,
+    /before it sends to Pods on any; seen: \S+:1\.16\.2 → an update to 1\.17 .*→ For istio: an update to 1\.17 or newer/,
   ],
   [
     'https://github.com/istio/istio/issues/27552',
@@ -2012,6 +2012,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     MEMBERS,
     /scraper/,
   ],
+  [
+    'https://github.com/F5Networks/k8s-bigip-ctlr/issues/3403',
+    { extra: [beside('cis.f5.com/v1', 'VirtualServer', { pools: [{ service: 'web', servicePort: 80 }] })] },
+    around('f5-bigip'),
+    /→ `--node-label-selector` by zone, of a controller and BIG-IP for each/,
+  ],
   ['https://github.com/pingcap/tidb-operator/issues/4627', members('pingcap/tidb:v6.1.0'), GOES_ON, /a label `zone`/],
   [
     'https://github.com/cockroachdb/cockroach-operator/issues/106',
@@ -2135,7 +2141,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       spec: { ...CLOSE, ports: [{ name: 'http', port: 10_911 }] },
     },
     around('members'),
-    /from its name servers.*`hostNetwork: true` of its Broker/,
+    /from its name servers.*`MessageQueueSelector` of producers .*`hostNetwork: true` of its Broker/,
   ],
   [
     'https://github.com/openfaas/faas-netes/issues/706',

@@ -118,7 +118,8 @@ export const CLIENTS = clients({
   },
   'f5-bigip': {
     decides: 'with --pool-member-type=cluster BIG-IP sends to Pods, without zones (else through node ports)',
-    source: 'F5Networks/k8s-bigip-ctlr#3403 (open)',
+    setting: '`--node-label-selector` by zone, of a controller and BIG-IP for each: a zone without Pods then fails',
+    source: 'F5Networks/k8s-bigip-ctlr#3403 (open), #4029',
   },
   'vpc-lattice': {
     decides: 'VPC Lattice sends to the addresses of Pods in its target group, in turn, whatever their zone',
@@ -182,7 +183,7 @@ export const CLIENTS = clients({
   'openshift-router': { source: 'OpenShift documentation "Routes"; openshift/router pkg/router/template' },
   clusterset: {
     decides:
-      'clients that use its name in clusterset.local go where the implementation of the Multi-Cluster Services API sends them, also to other clusters, by its own rule for zones: Cilium to all of them, in newer releases by trafficDistribution (cilium/cilium#43233); Submariner answers with this cluster IP while an endpoint here is ready',
+      'clients that use its name in clusterset.local go where the implementation of the Multi-Cluster Services API sends them, also to other clusters, by its own rule for zones: Cilium to all of them, in newer releases by trafficDistribution (cilium/cilium#43233); Submariner answers with this cluster IP while an endpoint here is ready, up to 0.7 with those of all clusters in turn',
     unsure: true,
     source: 'submariner-io/lighthouse#366, #1711, #1989',
   },

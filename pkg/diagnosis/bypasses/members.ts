@@ -55,6 +55,9 @@ const CALLING: Record<string, RegExp> = { Backend: /\/envoy:/, EnvoyFilter: GATE
 
 /** Selects the Pod that leads, by a label that a program or operator moves (hashicorp/vault-helm#347). */
 const LEADS = /,[^,=]*(?:active|leader)=true|,[^,=]*role=(?:leader|master|primary)/;
+/** By names of all its ports, of which `http-metrics` serves other requests too (Loki, Mimir): endpoint by endpoint, past the proxies. */
+export const isScraped = ({ spec: { ports = [] } = {} }: Service): boolean =>
+  ports.length > 0 && ports.every(({ name = '' }) => /^(?!http-).*(?:metrics|telemetry|profiling|pprof)/.test(name));
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 /** A sidecar may stand first (confluentinc/cp-helm-charts#639). */
 const imagesOf = ({ images }: Runner) =>
@@ -181,9 +184,10 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const twins = others.filter((each) => RING.test(nameOf(service)) || isForClients(each));
   const twin = twins.find(callerOf) ?? twins[0];
   const object = `Service ${keyOfService(service)}`;
+  const scraped = isScraped(service) && 'scraped';
   const signs = [
     ...own.flatMap((each) => imagesOf(each).map((value) => ({ object: objectTitle(each), field: 'image', value }))),
-    ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: `:${port}` })),
+    ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: scraped || `:${port}` })),
     ...[twin ?? service, service].map((each) => ({
       object,
       field: 'metadata.name',

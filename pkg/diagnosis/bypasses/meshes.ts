@@ -25,7 +25,8 @@ const underLocal = ({ since: { local } = {} }: Client, image = 'no image'): Part
   const seen = imageRelease(image);
   if (seen !== undefined && compareVersions(seen, local) >= 0) return undefined;
   const since = `from ${versionText(local)} on it keeps to the Node (internalTrafficPolicy)`;
-  return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting: '', byHints: false };
+  const setting = `an update to ${versionText(local)} or newer`;
+  return { decides: `${since}, before it sends to Pods on any; seen: ${image}`, setting, byHints: false };
 };
 
 /** By a Sidecar, of the namespace of a client or of the mesh, that hides the Service from Istio's proxies there. */

@@ -25,7 +25,7 @@ const OF_REDPANDA =
 const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
 const OF_ROCKETMQ =
-  '`AllocateMachineRoomNearby`, `SelectMessageQueueByMachineRoom` of clients (outside: `hostNetwork: true` of its Broker)';
+  '`AllocateMachineRoomNearby` of consumers, and a `MessageQueueSelector` of producers by names of brokers (`SelectMessageQueueByMachineRoom` selects nothing; outside: `hostNetwork: true` of its Broker)';
 const BY_PARTITION =
   'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
 export const BY_LEADER =
@@ -43,6 +43,10 @@ const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where D
 const BY_HASHRING = 'it passes series on to the receivers that their hash names, in whatever zone those are';
 const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement group, in whatever zone it is';
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
+const BY_SCRAPE = 'scrapers connect to every Pod behind it';
+/** VictoriaMetrics/VictoriaMetrics#6516; prometheus.io "kubernetes_sd_config" */
+const OF_SCRAPER =
+  'a scraper for each zone, which keeps targets of its own by relabelling (`attach_metadata` with `node: true` gives labels of Nodes)';
 const NONE = 'none is known';
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
@@ -66,7 +70,8 @@ type Always = true | 'surely' | 'several' | 'alone' | RegExp | undefined;
 /** By image, port or name: what makes zones count for clients that learn addresses of members. */
 export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
   // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
-  [/exporter|kube-state-metrics/, 'a scraper for each zone', true, 'scrapers connect to every Pod behind it'],
+  [/^scraped$/, OF_SCRAPER, 'surely', BY_SCRAPE],
+  [/exporter|kube-state-metrics/, OF_SCRAPER, true, BY_SCRAPE],
   // zalando/postgres-operator#1119
   [/acid\/pgbouncer/, '`enableReplicaConnectionPooler: true` of its postgresql, for reads', true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
@@ -109,7 +114,8 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD],
   [/thanos-store|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306
-  [/rocketmq/, OF_ROCKETMQ, /^:(?:9876|10911)$/, BY_NAME],
+  [/^:10911$/, OF_ROCKETMQ, 'surely', BY_NAME],
+  [/rocketmq/, OF_ROCKETMQ, /^:9876$/, BY_NAME],
   // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445; hazelcast#16678
   [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
   [/couchbase/, '`preferredServerGroup` of clients, for reads from replicas', true],

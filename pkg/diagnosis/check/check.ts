@@ -13,7 +13,7 @@ import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
 import { type Wish, askingAnnotation, wishOf } from '../../upstream/wish.ts';
 import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
-import { areFoundOtherwise } from '../bypasses/members.ts';
+import { areFoundOtherwise, isScraped } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
@@ -173,16 +173,13 @@ const remedyOn = (reason: FindingReason, { version, ciliumVersion }: CheckOption
 /** Several replicas behind it, and it asks for nothing. */
 const silence = (service: Service, behind: readonly Workload[], callers: readonly EntryObject[]): Said[] => {
   const replicas = sumBy(behind, (each) => each.replicas);
-  const { internalTrafficPolicy, externalTrafficPolicy, ports = [] } = service.spec ?? {};
+  const { internalTrafficPolicy, externalTrafficPolicy } = service.spec ?? {};
   if (service.spec?.topologyKeys !== undefined) return [said('warning', 'NotRequested', GONE_KEYS.trim())];
-  const isUnused = behind.some(({ images }) => areFoundOtherwise(images));
+  const isUnused = isScraped(service) || behind.some(({ images }) => areFoundOtherwise(images));
   if (replicas < 2 || internalTrafficPolicy === 'Local' || isUnused) return [];
   const names = behind.map(workloadTitle).join(', ');
   const endpoints = replicas === Infinity ? 'an endpoint on every Node' : `up to ${counted(replicas, 'endpoint')}`;
-  const scraped = ports.length > 0 && ports.every(({ name = '' }) => /metrics|telemetry|profiling|pprof/.test(name));
   const [use] = [
-    // Endpoint by endpoint: its clients never pass the proxies.
-    ...(scraped ? [', unless it is only scraped'] : []),
     ...callers.map((by) => `; API servers call it (${by.kind} ${by.name}), by hints only if a proxy is on their host`),
     ...(externalTrafficPolicy === 'Local' ? ['; traffic from outside stays on its Node (externalTrafficPolicy)'] : []),
   ];

@@ -119,7 +119,7 @@ export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =
 
 /** Of hints alone, at which what goes around the proxies does not look. */
 export const OF_HINTS =
-  /^(?:NotRequested|(?:Annotation|TrafficDistribution)\w*Not\w+|AnnotationKeyNotRead|Hints\w*GateOff|HintsIgnored|InsufficientNode\w+|TooFewEndpoints|OverloadThreshold|Cilium\w+|ProxyNeedsAnnotation)$/;
+  /^(?:NotRequested|(?:Annotation|TrafficDistribution)\w*Not\w+|AnnotationKeyNotRead|Hints\w*GateOff|HintsIgnored|InsufficientNode\w+|TooFewEndpoints|OverloadThreshold|Cilium\w+|ProxyNeedsAnnotation|InternalTrafficPolicyLocal)$/;
 
 /** Its `etcdcomponents` webhook denies all other users the update. */
 const DRUID_NOTE =

@@ -177,7 +177,9 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   const counts = shares.kind === 'unknown' ? [] : workingCounts(shares.ratios, count);
   const would = counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
   const evidence = `${what}${would}${closed.length > 0 ? others : ''} ${drawn}`.trimEnd();
-  return given(reason, evidence, isOfGardener(facts) ? SEED_REMEDY : undefined);
+  const [scale = '', field = ''] = remedyOf(reason).split(' Or r');
+  const newer = atLeast(version, 31) ? `R${field} Or ${scale.charAt(0).toLowerCase()}${scale.slice(1)}` : undefined;
+  return given(reason, evidence, isOfGardener(facts) ? SEED_REMEDY : newer);
 };
 
 /** What the control plane itself said last of the Service, by default about its hints; empty where it said nothing. */

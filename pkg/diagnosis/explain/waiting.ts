@@ -123,7 +123,7 @@ export const waitingFor = (facts: Facts) => {
   const asked = listed(Object.entries(terms[0]?.matchLabels ?? {}).map((pair) => pair.join('=')));
   const unlike = `has what its nodeSelector or node affinity asks for${asked && ` (${asked})`}`;
   const isCordoned = vain.join().includes('(cordoned)');
-  const honor = `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` in that constraint (Kubernetes 1.26 and newer), give`;
+  const honor = `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` (Kubernetes 1.26 and newer) or \`whenUnsatisfiable: ScheduleAnyway\` in that constraint, give`;
   const way = atLeast(facts.version, 26) ? honor : isCordoned ? 'Uncordon it, give' : 'Give';
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
     [

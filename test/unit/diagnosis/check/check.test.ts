@@ -60,8 +60,8 @@ const ROWS: readonly Row[] = [
   ['several replicas and no wish', spreadOut(), 'warning NotRequested'],
   [
     'several replicas behind a Service of metrics only',
-    [service({ ports: ['http-metrics', 'http-profiling'].map((name) => ({ name, port: 9090 })) }), SPREAD],
-    'note NotRequested',
+    [service({ ports: ['metrics', 'http2-profiling'].map((name) => ({ name, port: 9090 })) }), SPREAD],
+    '',
   ],
   ['several replicas that API servers call', [service(), SPREAD, VALIDATING], 'note NotRequested'],
   // knative/serving#14615

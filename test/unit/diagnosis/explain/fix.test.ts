@@ -34,7 +34,9 @@ describe('the remedy of a cause', () => {
   for (const version of ['v1.33.1', 'v1.28.1']) {
     it(`names the field, and since when it is there, on ${version}`, () => {
       expect(remedyAt(version)).to.match(
-        /Or replace the annotation by `spec\.trafficDistribution` \(Kubernetes 1\.31 .*\.$/,
+        version === 'v1.33.1'
+          ? /^Replace the annotation by `spec\.trafficDistribution` \(Kubernetes 1\.31 .* Or run at least one replica per zone\.$/
+          : /Or replace the annotation by `spec\.trafficDistribution` \(Kubernetes 1\.31 .*\.$/,
       );
     });
   }
