@@ -1,7 +1,6 @@
 // The command line of kubectl-topology, from the table of its commands.
 import { Command } from 'commander';
-import type { TopologyCommand } from './command.ts';
-import type { ExitCode, Io } from './io.ts';
+import type { ExitCode, Io, TopologyCommand } from './command.ts';
 import { audit } from './commands/audit.ts';
 import { check } from './commands/check.ts';
 import { complete } from './commands/complete.ts';

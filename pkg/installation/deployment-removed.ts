@@ -2,8 +2,7 @@
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import { DEPLOYMENTS } from '../apis/resources.ts';
 import { createDeadline } from '../kubernetes/wait.ts';
-import { isNotFound } from '../kubernetes/errors.ts';
-import type { Uses } from '../kubernetes/types.ts';
+import { type Uses, isNotFound } from '../kubernetes/types.ts';
 
 export interface DeploymentWatchOptions extends Uses<'client' | 'clock' | 'logger', 'get'> {
   deployment: Required<ObjectRef>;

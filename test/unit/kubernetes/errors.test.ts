@@ -13,7 +13,7 @@ import {
   isServiceUnavailable,
   isStalePatch,
   isTooManyRequests,
-} from '../../../pkg/kubernetes/errors.ts';
+} from '../../../pkg/kubernetes/types.ts';
 
 const request = { method: 'GET', path: '/api/v1/namespaces/a/services/b' };
 

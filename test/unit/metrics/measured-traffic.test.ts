@@ -4,8 +4,7 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { METER_NAMESPACE } from '../../../pkg/apis/names.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
-import { ApiError } from '../../../pkg/kubernetes/errors.ts';
-import type { Client } from '../../../pkg/kubernetes/types.ts';
+import { type Client, ApiError } from '../../../pkg/kubernetes/types.ts';
 import { createMeterReader, METER_SELECTOR, readPrometheusTraffic } from '../../../pkg/metrics/measured-traffic.ts';
 import { meterPod } from '../../fixtures/measured.ts';
 
