@@ -940,8 +940,8 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/aws/karpenter-provider-aws/issues/1528',
     { endpoints: [...times('a', 5), ...times('b', 4), 'c'], pods: SOFT },
     'NotWanted',
-    'NotRequested',
-    /^✗ not wanted: .*33 %/,
+    'PodsNotSpread',
+    /^✗ its Pods are not spread over zones .*; not wanted: .*33 %/,
     /PodsNotSpread Ready endpoints of Service shop\/web by zone: a 5, b 4, c 1\. .* is a preference only .*→ Set `whenUnsatisfiable: DoNotSchedule`/,
   ],
   [

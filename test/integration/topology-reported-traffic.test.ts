@@ -2299,6 +2299,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /by zones from 1\.2 on; PreferClose counts in the version seen/,
   ],
   [
+    'https://github.com/aws/aws-application-networking-k8s/issues/777',
+    { extra: [beside('application-networking.k8s.aws/v1alpha1', 'ServiceExport', {})] },
+    around('vpc-lattice'),
+    /whatever their zone → no setting for zones is known; another cluster takes its share by an export of another name/,
+  ],
+  [
     'https://github.com/zalando/skipper/pull/4049',
     {
       extra: [

@@ -95,6 +95,7 @@ export const CLIENTS = clients({
   'skipper/zones': {
     decides: 'started for its zone it keeps to that, where 3 endpoints or more are in it, and else uses all zones',
     setting: '3 endpoints or more in each zone of its Pods',
+    how: 'keeps to zones with 3 endpoints or more alone',
     source: 'zalando/skipper#3927 (minEndpointsByZone)',
   },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
@@ -123,7 +124,9 @@ export const CLIENTS = clients({
   },
   'vpc-lattice': {
     decides: 'VPC Lattice sends to the addresses of Pods in its target group, in turn, whatever their zone',
-    source: 'Amazon VPC Lattice user guide "Target groups"; aws/aws-application-networking-k8s#777',
+    setting:
+      'no setting for zones is known; another cluster takes its share by an export of another name, whose ServiceImport the route lists with a weight',
+    source: 'Amazon VPC Lattice user guide "Target groups"; aws/aws-application-networking-k8s#777, #36, #922',
   },
   'azure-application-gateway': { decides: 'it sends to Pods', source: 'Azure/application-gateway-kubernetes-ingress' },
   ingress: unknownOf('IngressClass', 'spec.controller'),

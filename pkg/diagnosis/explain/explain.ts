@@ -160,8 +160,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const lying = (isRouted || isGathered || isPaused) && behind.length === 0 ? spreadCauses(facts) : [];
   const isChosen = chosenBy(facts) !== '';
   // A zone that stays empty although there are Pods enough, or a constraint that is not met, comes before what nothing asks for.
-  const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
-  const isShort = lying.some(({ stage }) => (stage === 'effective' ? waiting.length > 0 || !hasFew(facts) : isHard));
+  const isShort = lying.some(({ stage }) => stage !== 'effective' || waiting.length > 0 || !hasFew(facts));
   const isUnmet =
     !only && wish.reason === 'NotRequested' && isShort && facts.endpoints.every(({ zone }) => zone !== '');
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
