@@ -1,12 +1,12 @@
 // Takes back what the flow-controller wrote: --cleanup.
 import { LEASES } from '../../pkg/apis/resources.ts';
-import { cleanUpPlans, servedNamespaces } from '../../pkg/controllers/flow/write.ts';
-import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/zones.ts';
+import { cleanUpPlans, servedNamespaces } from '../../pkg/controllers/flow/cleanup.ts';
+import { cleanUpNodeGroups } from '../../pkg/controllers/node-groups/cleanup.ts';
 import type { Lease } from '../../pkg/apis/core.ts';
 import { holderOf, installationOf } from '../../pkg/kubernetes/lease.ts';
-import { ifFound } from '../../pkg/kubernetes/types.ts';
+import { ifFound } from '../../pkg/kubernetes/errors.ts';
 import { workOnceAsLeader } from '../../pkg/kubernetes/leader-election.ts';
-import { candidateOf } from '../shared/run-controller.ts';
+import { candidateOf } from '../shared/session.ts';
 import type { Session } from './options.ts';
 
 /** The installation that plans, if it is another one: what is on the slices is then its work. */

@@ -5,9 +5,9 @@ import type { FlowControllerConfiguration } from '../../pkg/apis/config/flow-con
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import type { LoadSource } from '../../pkg/metrics/types.ts';
-import { withControllerFlags, withRunning, withServing } from '../shared/run-controller.ts';
-import type { ControllerFlags, ControllerSession } from '../shared/run-controller.ts';
+import { type ControllerFlags, withControllerFlags, withRunning, withServing } from '../shared/run-controller.ts';
 import { type ParsedFlags, parseWith } from '../shared/flags.ts';
+import type { ControllerSession } from '../shared/session.ts';
 
 export type Flags = ControllerFlags;
 

@@ -4,7 +4,7 @@ import type { WriteStream } from 'node:tty';
 import { CommanderError } from 'commander';
 import { unsafeCharacters } from '../../pkg/report/text.ts';
 import { EXIT_USAGE, untilSignal } from '../shared/exit.ts';
-import { type Control, type ExitCode, type Io, type Output, wantsColor } from './command.ts';
+import { type Control, type ExitCode, type Io, type Output, wantsColor } from './io.ts';
 import { createProgram } from './program.ts';
 
 /** The colours of pkg/report/text.ts, or what must not reach a terminal: no other escape sequence comes from this program. */

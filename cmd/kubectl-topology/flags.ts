@@ -8,7 +8,8 @@ import type { Weights } from '../../pkg/diagnosis/simulate/types.ts';
 import { versionIn } from '../../pkg/routing/version.ts';
 import { FEATURE_GATES, type FeatureGate, type FeatureGates } from '../../pkg/upstream/features.ts';
 import { collect } from '../shared/flags.ts';
-import { type FlagsOf, InputError, UsageError, choiceFlag, flag, switchFlag } from './command.ts';
+import { type FlagsOf, choiceFlag, flag, switchFlag } from './command.ts';
+import { InputError, UsageError } from './io.ts';
 
 export const CLUSTER_FLAGS = {
   kubeconfig: flag('--kubeconfig <file>', 'how to reach the cluster; default: $KUBECONFIG, then ~/.kube/config'),

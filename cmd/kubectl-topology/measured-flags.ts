@@ -5,7 +5,8 @@ import type { ClusterSnapshot } from '../../pkg/diagnosis/snapshot.ts';
 import type { SendQuery } from '../../pkg/metrics/measured-traffic.ts';
 import type { Measured } from '../../pkg/traffic/measured.ts';
 import { type ReadingPair, averageBetween, averageOf, pairsWith } from '../../pkg/traffic/meter-reading.ts';
-import { type FlagsOf, type Io, UsageError, flag, switchFlag } from './command.ts';
+import { type FlagsOf, flag, switchFlag } from './command.ts';
+import { type Io, UsageError } from './io.ts';
 import { type InputFlags, expecting, numberFlag } from './flags.ts';
 import { connect, load } from './session.ts';
 

@@ -1,7 +1,8 @@
 // Prints a report in the format that was asked for; SARIF, for code scanning, only where a command reports findings.
 import type { Finding } from '../../pkg/diagnosis/check/check.ts';
 import { type Style as ReportStyle, renderJson } from '../../pkg/report/text.ts';
-import { type Io, UsageError, choiceFlag, wantsColor } from './command.ts';
+import { choiceFlag } from './command.ts';
+import { type Io, UsageError, wantsColor } from './io.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './flags.ts';
 
 type Style = Required<ReportStyle>;

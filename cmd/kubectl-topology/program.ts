@@ -1,6 +1,7 @@
 // The command line of kubectl-topology, from the table of its commands.
 import { Command } from 'commander';
-import type { ExitCode, Io, TopologyCommand } from './command.ts';
+import type { TopologyCommand } from './command.ts';
+import type { ExitCode, Io } from './io.ts';
 import { audit } from './commands/audit.ts';
 import { check } from './commands/check.ts';
 import { complete } from './commands/complete.ts';

@@ -9,7 +9,7 @@ import { slicesByService, sortedServices } from '../../pkg/diagnosis/models/look
 import { type ClusterSnapshot, type CollectionName, itemsOf, unseenOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { effectiveStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';
-import { type Io, UsageError } from './command.ts';
+import { type Io, UsageError } from './io.ts';
 import type { InputFlags } from './flags.ts';
 import type { OnProgress } from './input/cluster.ts';
 

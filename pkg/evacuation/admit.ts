@@ -1,6 +1,7 @@
 // Admission while a zone is evacuated: a marked slice is kept as its mark says, or relieved of a mark that nothing stands behind; one
 // without a mark gets it in the write that brings endpoints of the zone. And what of a slice is this project's, with its removal.
-import { type JsonPatchOperation, annotationOperations } from '../apis/admission.ts';
+import type { JsonPatchOperation } from '../apis/admission.ts';
+import { annotationOperations } from '../apis/json-patch.ts';
 import { type Endpoint, type EndpointHints, type EndpointSlice, isEndpointReady } from '../apis/core.ts';
 import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';

@@ -1,6 +1,7 @@
 // One slice under an evacuation, and without: the same for the leader, for admission and for the command line. Its annotation holds
 // enough to keep it evacuated, and to undo that, without looking elsewhere.
-import { type JsonPatchOperation, annotationOperations } from '../apis/admission.ts';
+import type { JsonPatchOperation } from '../apis/admission.ts';
+import { annotationOperations } from '../apis/json-patch.ts';
 import { type EndpointHints, isEndpointReady } from '../apis/core.ts';
 import { type Fields, byText, isFields, isLabelValue, parseJson } from '../apis/values.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../apis/names.ts';

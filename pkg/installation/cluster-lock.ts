@@ -2,10 +2,11 @@
 import type { ObjectRef } from '../apis/meta.ts';
 import { LEASES } from '../apis/resources.ts';
 import { aborted, createDeadline, pause } from '../kubernetes/wait.ts';
-import { type Uses, ifFound } from '../kubernetes/types.ts';
+import { ifFound } from '../kubernetes/errors.ts';
 import type { InstallationOwner } from './owner.ts';
 import type { Lease } from '../apis/core.ts';
 import { type LeaseLock, createLeaseLock, holderOf } from '../kubernetes/lease.ts';
+import type { Uses } from '../kubernetes/types.ts';
 
 /** How long others wait after the last renewal that they saw. */
 export const LOCK_DURATION_MS = 30_000;

@@ -2,7 +2,8 @@
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
 import { DEPLOYMENTS } from '../apis/resources.ts';
 import { createDeadline } from '../kubernetes/wait.ts';
-import { type Uses, isNotFound } from '../kubernetes/types.ts';
+import { isNotFound } from '../kubernetes/errors.ts';
+import type { Uses } from '../kubernetes/types.ts';
 
 export interface DeploymentWatchOptions extends Uses<'client' | 'clock' | 'logger', 'get'> {
   deployment: Required<ObjectRef>;

@@ -2,7 +2,8 @@
 import type { KubernetesObject, OwnerReference } from '../apis/meta.ts';
 import { COMMANDS } from '../apis/names.ts';
 import { CLUSTER_ROLES, NAMESPACES, type Resource, apiVersionOf } from '../apis/resources.ts';
-import { type Uses, ApiError, except, isForbidden, isNotFound } from '../kubernetes/types.ts';
+import { ApiError, except, isForbidden, isNotFound } from '../kubernetes/errors.ts';
+import type { Uses } from '../kubernetes/types.ts';
 
 /** Resolves with undefined where the owner does not exist or may not be read; rejects with other failures. */
 export type InstallationOwner = (signal?: AbortSignal) => Promise<OwnerReference | undefined>;

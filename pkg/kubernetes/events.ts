@@ -2,10 +2,10 @@
 import { defined, keptIn, timeText } from '../apis/values.ts';
 import type { Event } from '../apis/core.ts';
 import { EVENTS } from '../apis/resources.ts';
-import { ApiError, ifFound, isAlreadyExists } from './types.ts';
-import type { Clock, EventInput, EventRecorder, Uses } from './types.ts';
+import { ApiError, ifFound, isAlreadyExists } from './errors.ts';
 import { type TokenBucket, createLru, createTokenBucket } from './rate-limiter.ts';
 import { abortable, pause } from './wait.ts';
+import type { Clock, EventInput, EventRecorder, Uses } from './types.ts';
 
 /** How often and when an event happened; milliseconds since the epoch. */
 interface Occurrences {

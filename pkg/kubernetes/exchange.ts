@@ -5,8 +5,9 @@ import { hasItemsWithin } from '../apis/json-items.ts';
 import { type Deadline, abortable, createDeadline, ownTurn, sleep } from './wait.ts';
 import { SILENT_CONNECTION, type Transport, type TransportRequest } from './transport.ts';
 import { type Credentials, type KubeConfigSource, authenticated } from './credentials.ts';
-import { ApiError, ConnectionError, apiErrorOf, isServiceUnavailable, isTooManyRequests } from './types.ts';
-import type { ConnectionErrorReason, RequestIdentity, Uses } from './types.ts';
+import { ApiError, ConnectionError, apiErrorOf, isServiceUnavailable, isTooManyRequests } from './errors.ts';
+import type { ConnectionErrorReason, RequestIdentity } from './errors.ts';
+import type { Uses } from './types.ts';
 
 /** Waits of usually one second: longer than a burst, shorter than a renew deadline of leader election. */
 const MAX_RETRIES = 4;

@@ -3,10 +3,10 @@ import { defined } from '../apis/values.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import type { Resource } from '../apis/resources.ts';
 import { invalidAnswer } from './request.ts';
-import { ApiError, ConnectionError, isGone, isTooManyRequests } from './types.ts';
-import type { Client, ClientContext, Selection } from './types.ts';
+import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
 import { type Store, type StoreOptions, createStore } from './store.ts';
 import { aborted, pause } from './wait.ts';
+import type { Client, ClientContext, Selection } from './types.ts';
 import type { HealthCheck } from '../telemetry/log.ts';
 
 /** The first wait before jitter, and the longest one: the values of client-go's reflector. */

@@ -4,9 +4,9 @@ import type { ObjectMeta, ObjectRef, OwnerReference } from '../apis/meta.ts';
 import { ANNOTATION_INSTALLATION } from '../apis/names.ts';
 import { defined } from '../apis/values.ts';
 import { LEASES } from '../apis/resources.ts';
-import { ifFound, isAlreadyExists, isConflict, isNotFound } from './types.ts';
-import type { ClientContext, Clock, Uses } from './types.ts';
+import { ifFound, isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { createInformer } from './informer.ts';
+import type { ClientContext, Clock, Uses } from './types.ts';
 
 /** Milliseconds since the epoch as meta/v1 MicroTime: RFC 3339 with exactly six digits, which Go's parser insists on. */
 export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');

@@ -14,7 +14,8 @@ import {
 } from '../telemetry/metrics.ts';
 import { openPorts } from '../telemetry/ports.ts';
 import type { HealthCheck } from '../telemetry/log.ts';
-import { type Cache, createCaches } from './cache.ts';
+import type { Cache } from './cache.ts';
+import { createCaches } from './caches.ts';
 import { createController } from './controller.ts';
 import { createDeadline } from './wait.ts';
 import { createEventRecorder } from './events.ts';

@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises';
 import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { KubernetesObject, ObjectList, ObjectRef } from '../apis/meta.ts';
 import { type Resource, apiVersionOf } from '../apis/resources.ts';
-import { ConnectionError, ifFound } from './types.ts';
-import type { Client, ListOptions, PatchType, RequestIdentity, WatchOptions, WriteOptions } from './types.ts';
+import { ConnectionError, type RequestIdentity, ifFound } from './errors.ts';
 import { AnswerTooLongError } from './exchange.ts';
+import type { Client, ListOptions, PatchType, WatchOptions, WriteOptions } from './types.ts';
 
 /** Values of undefined are left out. */
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;

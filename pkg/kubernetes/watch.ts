@@ -2,8 +2,9 @@
 import type { KubernetesObject, Status } from '../apis/meta.ts';
 import { parseJson } from '../apis/values.ts';
 import { invalidAnswer as invalid } from './request.ts';
-import { type RequestIdentity, type WatchEvent, ConnectionError, apiErrorOf } from './types.ts';
+import { ConnectionError, type RequestIdentity, apiErrorOf } from './errors.ts';
 import { createGrowingBuffer } from './exchange.ts';
+import type { WatchEvent } from './types.ts';
 
 const NEWLINE = 0x0a;
 

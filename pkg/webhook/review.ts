@@ -1,7 +1,7 @@
 // Reads an AdmissionReview out of a body, prints the answer to it, and the contract between the admission server and its handlers.
 import type { AdmissionRequest, GroupVersionKind } from '../apis/admission.ts';
 import { type Fields, isAbsent, isFields, parseJson } from '../apis/values.ts';
-import { HTTP_STATUS_REASONS } from '../kubernetes/types.ts';
+import { HTTP_STATUS_REASONS } from '../kubernetes/errors.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import type { createEvacuationWatch } from './evacuation-watch.ts';
 

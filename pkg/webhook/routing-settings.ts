@@ -1,5 +1,6 @@
 // Answers reviews of Services, and of those that etcd-druid makes, with the patch that keeps their routing settings; how these are registered.
-import { type GroupVersionKind, type JsonPatchOperation, pointerKey } from '../apis/admission.ts';
+import type { GroupVersionKind, JsonPatchOperation } from '../apis/admission.ts';
+import { pointerKey } from '../apis/json-patch.ts';
 import { type Fields, applyMergePatch, isAbsent, isFields } from '../apis/values.ts';
 import {
   ANNOTATION_APPLIED,

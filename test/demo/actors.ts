@@ -25,7 +25,8 @@ import {
   ZONE_EVACUATIONS,
 } from '../../pkg/apis/resources.ts';
 import type { Service } from '../../pkg/apis/core.ts';
-import { type Client, isAlreadyExists, isNotFound } from '../../pkg/kubernetes/types.ts';
+import { isAlreadyExists, isNotFound } from '../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
 import { reconcileEtcdTopologyAwareRouting } from '../../pkg/routing/index.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, gardenerCrds } from '../fixtures/crds.ts';
 import { until } from './until.ts';

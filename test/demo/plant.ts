@@ -2,7 +2,8 @@
 import type { EndpointSlice, Node, Service } from '../../pkg/apis/core.ts';
 import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, SERVICES } from '../../pkg/apis/resources.ts';
-import { type Client, isNotFound } from '../../pkg/kubernetes/types.ts';
+import { isNotFound } from '../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
 import { inZoneShare, routeFor, trafficOf } from '../../pkg/upstream/index.ts';
 import { SHOP, WEB, type ZoneDemand, podMetrics } from './shop.ts';

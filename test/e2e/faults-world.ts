@@ -9,7 +9,8 @@ import {
   PLAN_SPREAD,
 } from '../../pkg/apis/names.ts';
 import { CLUSTERS, ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
-import { type Client, isAlreadyExists, isNotFound } from '../../pkg/kubernetes/types.ts';
+import { isAlreadyExists, isNotFound } from '../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../pkg/kubernetes/types.ts';
 import { service } from '../fixtures/core.ts';
 import { cluster, namespace, seed, ZONES } from '../fixtures/gardener.ts';
 import type { Component } from './bed/component.ts';

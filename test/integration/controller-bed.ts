@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ControllerSession } from '../../cmd/shared/run-controller.ts';
+import type { ControllerSession } from '../../cmd/shared/session.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';

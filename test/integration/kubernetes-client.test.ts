@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { describe, it, afterEach, beforeEach } from 'mocha';
 import { NODES } from '../../pkg/apis/resources.ts';
-import { ConnectionError } from '../../pkg/kubernetes/types.ts';
+import { ConnectionError } from '../../pkg/kubernetes/errors.ts';
 import { eventually, rejection } from '../fixtures/eventually.ts';
 import { createFakeClock } from '../fixtures/fake-clock.ts';
 import { type WireClient, addedEvent, follow, useWireClient } from '../fixtures/wire-client.ts';

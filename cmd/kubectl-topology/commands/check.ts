@@ -5,8 +5,9 @@ import { type Place, SEVERITIES, type Severity } from '../../../pkg/diagnosis/ch
 import { pickTexts } from '../../../pkg/diagnosis/project/fields.ts';
 import { type Workload, itemsOf, known } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderFindings } from '../../../pkg/report/check.ts';
-import { UsageError, choiceFlag, flag, topologyCommand } from '../command.ts';
+import { choiceFlag, flag, topologyCommand } from '../command.ts';
 import { FINDINGS_OUTPUT_FLAG, printFindings } from '../output.ts';
+import { UsageError } from '../io.ts';
 import { collect } from '../../shared/flags.ts';
 import { versionFlag } from '../flags.ts';
 import { CILIUM_FLAG } from '../model-flags.ts';

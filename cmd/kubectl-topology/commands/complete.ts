@@ -3,7 +3,8 @@ import type { Option } from 'commander';
 import { nameOf } from '../../../pkg/apis/values.ts';
 import { keyOfService, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
-import type { ExitCode, Io, TopologyCommand } from '../command.ts';
+import type { TopologyCommand } from '../command.ts';
+import type { ExitCode, Io } from '../io.ts';
 import type { InputFlags } from '../flags.ts';
 import { load, listNamespaceNames } from '../session.ts';
 

@@ -1,7 +1,8 @@
 // `kubectl topology evacuate`, `evacuations`, `return`, `off` and `on`. What they do is loaded when one is run: it needs the client of a cluster.
 import { renderEvacuations, renderLeft } from '../../../pkg/report/evacuation.ts';
 import { stillSeen, stillSeenText } from '../../../pkg/traffic/measured.ts';
-import { UsageError, switchFlag, topologyCommand } from '../command.ts';
+import { switchFlag, topologyCommand } from '../command.ts';
+import { UsageError } from '../io.ts';
 import { EVACUATE_FLAGS, OFF_FLAGS, RETURN_FLAGS } from '../evacuation/flags.ts';
 import { CLUSTER_FLAGS, OUTPUT_FLAG } from '../flags.ts';
 import { METER_FLAG } from '../measured-flags.ts';

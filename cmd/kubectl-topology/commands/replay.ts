@@ -3,7 +3,8 @@ import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
 import type { LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
 import { renderJsonLine } from '../../../pkg/report/text.ts';
-import { UsageError, flag, topologyCommand } from '../command.ts';
+import { flag, topologyCommand } from '../command.ts';
+import { UsageError } from '../io.ts';
 
 const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
   if (file === undefined) return settingsFromSpec({}).loop;

@@ -2,7 +2,8 @@
 import { defined } from '../../../pkg/apis/values.ts';
 import { COLLECTIONS } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderJson } from '../../../pkg/report/text.ts';
-import { UsageError, flag, topologyCommand } from '../command.ts';
+import { flag, topologyCommand } from '../command.ts';
+import { UsageError } from '../io.ts';
 import { checkInputFlags, parseServiceName, reportMissing, withReader } from '../session.ts';
 import { inputFlags } from '../flags.ts';
 import { SOURCES } from '../input/resources.ts';

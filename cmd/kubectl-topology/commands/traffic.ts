@@ -2,7 +2,8 @@
 import { trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { renderTraffic, trafficLine } from '../../../pkg/report/measured.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
-import { type ExitCode, type FlagsOf, type Io, UsageError, flag, switchFlag, topologyCommand } from '../command.ts';
+import { type FlagsOf, flag, switchFlag, topologyCommand } from '../command.ts';
+import { type ExitCode, type Io, UsageError } from '../io.ts';
 import { checkInputFlags, parseServiceName } from '../session.ts';
 import { type InputFlags, OUTPUT_FLAG, inputFlags } from '../flags.ts';
 import { type LiveTraffic, SOURCE_FLAGS, secondsFlag, withTraffic } from '../measured-flags.ts';

@@ -6,11 +6,12 @@ import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.t
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { RETRY_MS, isMarkedFor, isPassing, listMarked } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { type Client, ifFound, isForbidden } from '../../../pkg/kubernetes/types.ts';
+import { ifFound, isForbidden } from '../../../pkg/kubernetes/errors.ts';
 import { listAll } from '../../../pkg/kubernetes/request.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
 import type { ClusterFlags } from '../flags.ts';
-import type { ExitCode, Io } from '../command.ts';
+import type { ExitCode, Io } from '../io.ts';
 import { type LiveTraffic, withTraffic } from '../measured-flags.ts';
 
 /** All there are, in name order; undefined where the cluster does not serve the kind. */

@@ -1,9 +1,11 @@
 // What `kubectl topology return ZONE` does: ends the evacuations of a zone; with --direct without any of our components.
 import { errorText, nameOf } from '../../../pkg/apis/values.ts';
 import { listMarked, returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
-import { type Client, ifFound } from '../../../pkg/kubernetes/types.ts';
+import { ifFound } from '../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/figures.ts';
-import { type ExitCode, type FlagsOf, type Io, UsageError } from '../command.ts';
+import type { FlagsOf } from '../command.ts';
+import { type ExitCode, type Io, UsageError } from '../io.ts';
 import { withClient, withProgress } from '../session.ts';
 import type { RETURN_FLAGS } from './flags.ts';
 import { deleteEvacuation, followReturn, listEvacuations, unlessLeft } from './follow.ts';

@@ -7,7 +7,8 @@ import { FieldError, stringsIn } from '../../../pkg/diagnosis/project/fields.ts'
 import { endpointRights } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { settledBy } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
-import { type Client, ApiError, except, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/types.ts';
+import { ApiError, except, isForbidden, isGone, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { versionIn } from '../../../pkg/routing/version.ts';
 import { FIRST_SOURCES, MESH_CONFIG, NAMING_CONFIGS, SOURCES, agentPods, withCertificates } from './resources.ts';
 import type { Source } from './resources.ts';

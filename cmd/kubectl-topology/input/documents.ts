@@ -4,7 +4,7 @@ import { renderPath } from '../../../pkg/apis/config/config-error.ts';
 import { type Fields, isFields, parserText } from '../../../pkg/apis/values.ts';
 import type { Place } from '../../../pkg/diagnosis/check/check.ts';
 import { FieldError, asFields, pickTexts } from '../../../pkg/diagnosis/project/fields.ts';
-import { InputError } from '../command.ts';
+import { InputError } from '../io.ts';
 
 /** Takes one object that is no list, and where it begins; throws FieldError where it does not fit. */
 export type TakeObject = (object: unknown, placeOf: () => Place) => void;

@@ -7,7 +7,7 @@ import { isTraffic, parseTraffic } from '../../../pkg/diagnosis/measured.ts';
 import { createCollector } from '../../../pkg/diagnosis/project/collect.ts';
 import { COLLECTIONS, type ClusterSnapshot, OBJECTS } from '../../../pkg/diagnosis/snapshot.ts';
 import type { Measured } from '../../../pkg/traffic/measured.ts';
-import { InputError, type Io, UsageError } from '../command.ts';
+import { InputError, type Io, UsageError } from '../io.ts';
 import { type TakeObject, readJson, readYaml } from './documents.ts';
 import { withCertificates } from './resources.ts';
 import { parseSnapshot } from './snapshot-file.ts';

@@ -12,7 +12,8 @@ import { NOT_KEPT, isAccepted, refusalOf, shortageOf } from '../../evacuation/ac
 import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { printMark } from '../../evacuation/slice.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
-import { type Uses, ApiError } from '../../kubernetes/types.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 import { inOrder, readTraffic } from './order.ts';
 import type { View } from './view.ts';
 

@@ -1,6 +1,7 @@
 // Returns evacuated slices without the controller that evacuated them, by the API server alone: for --cleanup, `return --direct` and `off`.
-import { type JsonPatchOperation, lockOn } from '../../apis/admission.ts';
+import type { JsonPatchOperation } from '../../apis/admission.ts';
 import type { EndpointSlice } from '../../apis/core.ts';
+import { lockOn } from '../../apis/json-patch.ts';
 import { defined, refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { markOf, returnPatch } from '../../evacuation/slice.ts';
@@ -12,7 +13,7 @@ import {
   isNotFound,
   isStalePatch,
   isTooManyRequests,
-} from '../../kubernetes/types.ts';
+} from '../../kubernetes/errors.ts';
 import type { Client } from '../../kubernetes/types.ts';
 
 /** Between two attempts where the API server does not answer, as it may while a zone is half dead. */

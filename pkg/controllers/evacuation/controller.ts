@@ -9,7 +9,7 @@ import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { type Refusal, byAge, concerns, expiryOf, isAccepted, isRunning } from '../../evacuation/accept.ts';
 import { type ZoneRequest, isMarked, markedSlices } from '../../evacuation/decide.ts';
 import { countOutcomes, outcomesOf, refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
-import type { OpenCache } from '../../kubernetes/cache.ts';
+import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
 import { DONE, type Result } from '../../kubernetes/types.ts';
 import { changes, createChannel, objects } from '../../kubernetes/watches.ts';

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { nameOf } from '../../apis/values.ts';
 import { ZONE_EVACUATIONS, regardingOf } from '../../apis/resources.ts';
 import type { ZoneEvacuation, ZoneEvacuationCondition, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
-import { type EventInput, type Uses, ifFound } from '../../kubernetes/types.ts';
+import { ifFound } from '../../kubernetes/errors.ts';
+import type { EventInput, Uses } from '../../kubernetes/types.ts';
 
 type Phase = NonNullable<ZoneEvacuationStatus['phase']>;
 

@@ -1,14 +1,15 @@
 // Brings the slices of one Service to what the running evacuations make of it, one JSON Patch a slice that differs, and remembers what
 // became of it.
 import type { EndpointSlice } from '../../apis/core.ts';
-import { lockOn } from '../../apis/admission.ts';
+import { lockOn } from '../../apis/json-patch.ts';
 import { keyOf, refOf, refOfKey } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { type ZoneRequest, decideInOrder } from '../../evacuation/decide.ts';
 import { type Evacuated, evacuationPatch, isLeaving } from '../../evacuation/slice.ts';
 import { type Outcome, outcomeIn } from '../../evacuation/progress.ts';
-import { type EventInput, type Result, type Uses, isNotFound, isStalePatch } from '../../kubernetes/types.ts';
+import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import type { EventInput, Result, Uses } from '../../kubernetes/types.ts';
 import type { View } from './view.ts';
 
 /** What slices are to be: under a mark, or undefined for without. */

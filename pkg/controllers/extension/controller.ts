@@ -16,8 +16,9 @@ import {
   misconfiguration,
   takeUpPatch,
 } from '../../gardener/extension/status.ts';
-import { type Result, DONE, isConflict, isNotFound } from '../../kubernetes/types.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
+import { type Result, DONE } from '../../kubernetes/types.ts';
 import { type Table, objects, signals } from '../../kubernetes/watches.ts';
 import { type SettingsCaches, createExtensionProjection, inNamespace, namespaceNames } from '../settings/caches.ts';
 import { extensionClassesOf, extensionNamespaceOf, governingOf } from '../settings/decider.ts';

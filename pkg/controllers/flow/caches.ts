@@ -19,7 +19,8 @@ import { clientZonesOf, createSliceProjection, viewsOfEndpoints } from '../../fl
 import type { ClientZones, FlowSlice } from '../../flow/assemble/slice.ts';
 import type { PodCpu } from '../../flow/assemble/turn.ts';
 import { type GroupNode, projectGroupNode } from '../../kubeedge/decide.ts';
-import type { Cache, OpenCache } from '../../kubernetes/cache.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { OpenCache } from '../../kubernetes/caches.ts';
 import { type KeysOf, type Watch, changes, contents, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { LoadQuery } from '../../metrics/types.ts';
 import { matchesSelector } from '../../routing/types.ts';

@@ -13,7 +13,7 @@ import { COMMANDS, LABEL_MANAGED_BY } from '../../apis/names.ts';
 import { FLOW_POLICIES, SERVICES, regardingOf } from '../../apis/resources.ts';
 import type { FlowControllerConfiguration } from '../../apis/config/flow-controller.ts';
 import type { Following } from '../../diagnosis/models/routes.ts';
-import { except, ifFound, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/types.ts';
+import { except, ifFound, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import type { EventInput, Uses } from '../../kubernetes/types.ts';
 import type { ServiceFigures, createFlowCounters } from './metrics.ts';
 import { isOwnPolicy } from './write.ts';

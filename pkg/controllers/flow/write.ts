@@ -1,23 +1,21 @@
 // Writes plans to the slices of Services, and removes them: one JSON Patch a slice that differs, on the very object that was read;
-// removes strategy labels where they are no longer served; and reverts all that the flow controller wrote in the whole cluster.
-import type { JsonPatchOperation, LabelSelector } from '../../apis/admission.ts';
-import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
+// and removes strategy labels from Services in namespaces that are no longer served.
+import type { JsonPatchOperation } from '../../apis/admission.ts';
+import type { EndpointSlice, Service } from '../../apis/core.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import { ANNOTATION_APPLIED, COMMANDS, LABEL_MANAGED_BY, LABEL_STRATEGY, isPlannedStrategy } from '../../apis/names.ts';
-import { nameOf, refOf } from '../../apis/values.ts';
-import { type Resource, ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, SERVICES } from '../../apis/resources.ts';
+import { refOf } from '../../apis/values.ts';
+import { ENDPOINT_SLICES, SERVICES } from '../../apis/resources.ts';
 import { differs, patchFor, revertPatch } from '../../flow/assemble/turn.ts';
-import { type FlowSlice, createSliceProjection } from '../../flow/assemble/slice.ts';
+import type { FlowSlice } from '../../flow/assemble/slice.ts';
 import type { HintsInForce } from '../../flow/demand/arrivals.ts';
-import { except, ifFound, isConflict, isNotFound, isStalePatch } from '../../kubernetes/types.ts';
-import type { Client, Clock, Result, Uses } from '../../kubernetes/types.ts';
-import { listKept, lockedPatch } from '../../kubernetes/request.ts';
+import { except, isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
+import { lockedPatch } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import type { Client, Clock, Result } from '../../kubernetes/types.ts';
 import { type SettingsPlan, effectiveStrategy, parseApplied, planStrategyLabel } from '../../routing/index.ts';
 import { observeLabel, plannedByLabel } from '../../routing/strategy.ts';
 import type { Snapshot } from './memory.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
-import { matchesSelector } from '../../routing/types.ts';
 
 const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 300_000;
@@ -32,7 +30,7 @@ export const createPlanGuard = (clock: Pick<Clock, 'monotonic'>) =>
   createRewriteGuard({ clock, delayMs, quietMs: (losses) => Math.max(QUIET_MS, delayMs(losses)) });
 
 /** Writes every slice for which `patchOf` has a patch; one that is gone is no error. Of one that another writer wrote meanwhile the watch brings the newer. */
-const writePlannedSlices = async (
+export const writePlannedSlices = async (
   slices: readonly FlowSlice[],
   patchOf: (slice: FlowSlice) => JsonPatchOperation[] | undefined,
   client: Pick<Client, 'patch'>,
@@ -54,7 +52,7 @@ const writePlannedSlices = async (
 };
 
 /** Writes a label change under optimistic lock; false where there is nothing to write, or the Service was replaced meanwhile. */
-const writeService = async (
+export const writeService = async (
   service: Service,
   plan: SettingsPlan,
   client: Pick<Client, 'patch'>,
@@ -210,68 +208,4 @@ export const createFlowWriter = (options: {
     forget: (key: string): void => plans.forget(key),
     forgetLabel: (key: string): void => labels.forget(key),
   };
-};
-
-export interface CleanupOptions extends Uses<'client' | 'logger', 'pages' | 'patch' | 'delete'> {
-  /** Whether the objects of a namespace are this controller's to clean up: another one may serve the others. */
-  serves(namespace: string): boolean;
-}
-
-/** A concurrent writer causes a write conflict; that does not happen many times in a row. */
-const PASSES = 5;
-
-const find = async <T extends KubernetesObject>(
-  { client, serves }: CleanupOptions,
-  resource: Resource,
-  fits: (object: T) => boolean,
-  signal: AbortSignal,
-): Promise<T[]> => {
-  const isOurs = (item: T): boolean => serves(item.metadata?.namespace ?? '') && fits(item);
-  return await listKept<T>(client, resource, (item) => (isOurs(item) ? item : undefined), signal);
-};
-
-/**
- * Whether a namespace's objects are to be cleaned up under a selector. Without one everything is, also what an earlier
- * configuration left in namespaces that are excluded by now.
- */
-export const servedNamespaces = async (
-  client: Pick<Client, 'pages'>,
-  selector: LabelSelector,
-  signal: AbortSignal,
-): Promise<CleanupOptions['serves']> => {
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return () => true;
-  const nameOfServed = (namespace: Namespace): string | undefined =>
-    matchesSelector(selector, namespace.metadata?.labels ?? {}) ? nameOf(namespace) : undefined;
-  const names = new Set(await listKept<Namespace, string>(client, NAMESPACES, nameOfServed, signal));
-  return (namespace) => names.has(namespace);
-};
-
-/**
- * Labels first: the EndpointSlice controller takes hints off the slices when it mirrors that they are gone. What others wrote meanwhile
- * is found again by the next pass.
- */
-export const cleanUpPlans = async (options: CleanupOptions, signal: AbortSignal) => {
-  const { client, logger } = options;
-  const report = { slices: 0, services: 0, policies: 0 };
-  const project = createSliceProjection();
-  const isLabelled = (service: Service): boolean => revertLabel(service).kind === 'patch';
-  const isPlanned = (slice: EndpointSlice): boolean => revertPatch(project(slice)) !== undefined;
-  for (let pass = 1; ; pass += 1) {
-    const services = await find<Service>(options, SERVICES, isLabelled, signal);
-    for (const service of services)
-      if (await writeService(service, revertLabel(service), client, signal)) report.services += 1;
-    const slices = (await find<EndpointSlice>(options, ENDPOINT_SLICES, isPlanned, signal)).map(project);
-    const { written } = await writePlannedSlices(slices, revertPatch, client, signal);
-    report.slices += written;
-    if (services.length + slices.length === 0) break;
-    if (pass === PASSES)
-      throw new Error(`Services and EndpointSlices are written by others: not clean after ${pass} passes`);
-  }
-  for (const policy of await find<FlowPolicy>(options, FLOW_POLICIES, isOwnPolicy, signal)) {
-    await ifFound(client.delete(FLOW_POLICIES, refOf(policy), {}, signal));
-    report.policies += 1;
-  }
-  logger.info('cleaned up', { ...report });
-  return report;
 };

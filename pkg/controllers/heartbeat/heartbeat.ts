@@ -2,10 +2,11 @@
 import type { ObjectRef } from '../../apis/meta.ts';
 import { HEARTBEAT_LEASE } from '../../apis/names.ts';
 import { LEASES, apiVersionOf } from '../../apis/resources.ts';
-import { type Uses, except, ifFound, isAlreadyExists } from '../../kubernetes/types.ts';
+import { except, ifFound, isAlreadyExists } from '../../kubernetes/errors.ts';
 import type { Lease } from '../../apis/core.ts';
 import { microTime } from '../../kubernetes/lease.ts';
 import { pause } from '../../kubernetes/wait.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 
 export interface HeartbeatOptions extends Uses<'client' | 'clock' | 'logger', 'create' | 'patch'> {
   /** Our own. */

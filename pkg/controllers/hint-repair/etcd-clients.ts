@@ -1,11 +1,12 @@
 // Which slices admission hints because their namespace says so, and takes the hints off again once it no longer does.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import { ETCD_CLIENT_SERVICES, LABEL_ETCD_CLIENTS, LABEL_SERVICE_NAME } from '../../apis/names.ts';
-import { lockOn } from '../../apis/admission.ts';
+import { lockOn } from '../../apis/json-patch.ts';
 import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { strategyOf } from '../../hints/table.ts';
-import { type Reconciler, type Uses, isConflict, isNotFound } from '../../kubernetes/types.ts';
+import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
+import type { Reconciler, Uses } from '../../kubernetes/types.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { wishOf } from '../../upstream/index.ts';

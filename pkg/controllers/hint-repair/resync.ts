@@ -7,9 +7,10 @@ import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { isMarked } from '../../evacuation/decide.ts';
 import { isRebuilt, isZoneName } from '../../hints/readiness.ts';
 import { strategyOf } from '../../hints/table.ts';
-import { type EventInput, type Reconciler, type Result, type Uses, DONE, ifFound } from '../../kubernetes/types.ts';
+import { ifFound } from '../../kubernetes/errors.ts';
 import type { LeaseWatch } from '../../kubernetes/lease.ts';
 import { sleep } from '../../kubernetes/wait.ts';
+import { DONE, type EventInput, type Reconciler, type Result, type Uses } from '../../kubernetes/types.ts';
 
 const zonesOf = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
 

@@ -4,16 +4,18 @@ import { identityMeta, nameOf, picked, refOf, refOfKey } from '../../apis/values
 import { ANNOTATION_TAKEOVER, ANNOTATION_TOUCHED } from '../../apis/names.ts';
 import { NODE_GROUPS, SERVICES, regardingOf } from '../../apis/resources.ts';
 import { zoneLabelOf } from '../../kubeedge/decide.ts';
-import type { Cache, OpenCache } from '../../kubernetes/cache.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
 import { type Watch, changes, contents, hasChanged, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { createZoneReconciler } from './zones.ts';
 import { type FlowCaches, flowKeyOf, servicesOnNode, slicesOf } from '../flow/caches.ts';
 import type { FlowSlice, FlowSliceEndpoint } from '../../flow/assemble/slice.ts';
-import { type Result, type Uses, DONE, ifFound } from '../../kubernetes/types.ts';
+import { ifFound } from '../../kubernetes/errors.ts';
 import { createTokenBucket } from '../../kubernetes/rate-limiter.ts';
 import { sleep } from '../../kubernetes/wait.ts';
+import { type Result, type Uses, DONE } from '../../kubernetes/types.ts';
 
 /** `gaveUp`: the zones did not follow, however often the Service was written. */
 type TouchOutcome = 'touched' | 'followed' | 'gaveUp';

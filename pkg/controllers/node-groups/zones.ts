@@ -1,25 +1,24 @@
 // Reconciles one Node: decides its zone, checks its volumes if that moves it, writes, reports. Pods and volumes are read only then:
-// too seldom for a cache. And gives every Node its own zone back before uninstalling.
-import type { Node, NodeGroup, Service } from '../../apis/core.ts';
-import { nameOf, refOf } from '../../apis/values.ts';
+// too seldom for a cache.
+import type { Node, NodeGroup } from '../../apis/core.ts';
+import { nameOf } from '../../apis/values.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
-import { ANNOTATION_GROUP_ZONE, ANNOTATION_TOUCHED, COMMANDS, LABEL_ZONE } from '../../apis/names.ts';
-import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS, SERVICES, regardingOf } from '../../apis/resources.ts';
-import type { Resource } from '../../apis/resources.ts';
+import { ANNOTATION_GROUP_ZONE, COMMANDS, LABEL_ZONE } from '../../apis/names.ts';
+import { NODES, NODE_GROUPS, PERSISTENT_VOLUMES, PODS, type Resource, regardingOf } from '../../apis/resources.ts';
 import { decideZone, formatRecord, projectGroupNode } from '../../kubeedge/decide.ts';
 import type { GroupNode, ZoneDecision } from '../../kubeedge/decide.ts';
 import { type ClaimingPod, type PersistentVolume, claimsOf, unlessBound } from '../../kubeedge/volumes.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
-import { DONE, except, ifFound, isConflict, isNotFound } from '../../kubernetes/types.ts';
-import type { Client, Result, Uses } from '../../kubernetes/types.ts';
+import { except, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { listAll } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
+import { type Client, DONE, type Result, type Uses } from '../../kubernetes/types.ts';
 
 /** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
 const OPTIONS = { fieldManager: COMMANDS.flowController };
 
 /** The Node as the server has it now; undefined where another writer wrote it meanwhile, or it is gone. */
-const writeZone = async (
+export const writeZone = async (
   node: GroupNode,
   { zone, record, moves }: Extract<ZoneDecision, { kind: 'write' }>,
   client: Pick<Client, 'patch'>,
@@ -42,7 +41,7 @@ const writeZone = async (
  *
  * @throws ApiError when Pods or volumes cannot be read: then nothing is known, and the zone must stay.
  */
-const checkVolumes = async (
+export const checkVolumes = async (
   client: Pick<Client, 'pages'>,
   node: string,
   decision: Extract<ZoneDecision, { kind: 'write' }>,
@@ -141,41 +140,4 @@ export const createZoneReconciler = (
       return DONE;
     },
   };
-};
-
-type CleanupClient = Pick<Client, 'pages' | 'patch'>;
-
-const releaseNode = async (
-  client: CleanupClient,
-  object: Node,
-  left: string[],
-  signal: AbortSignal,
-): Promise<boolean> => {
-  const node = projectGroupNode(object);
-  const decision = decideZone(node, [], 0);
-  if (decision.kind === 'refused') left.push(decision.message);
-  if (decision.kind !== 'write') return false;
-  const checked = await checkVolumes(client, nameOf(node), decision, signal);
-  if (checked.kind === 'refused') {
-    left.push(checked.message);
-    return false;
-  }
-  const written = await writeZone(node, decision, client, signal);
-  if (written === undefined) left.push(`Node ${nameOf(node)} changed meanwhile; run the clean-up again`);
-  return written !== undefined;
-};
-
-/** Reverts all that the NodeGroup controllers wrote; `left`: what had to stay, in sentences. */
-export const cleanUpNodeGroups = async (client: CleanupClient, signal: AbortSignal) => {
-  const left: string[] = [];
-  let [nodes, services] = [0, 0];
-  for (const node of await listAll<Node>(client, NODES, {}, signal))
-    if (await releaseNode(client, node, left, signal)) nodes += 1;
-  const patch = { metadata: { annotations: { [ANNOTATION_TOUCHED]: null } } };
-  for (const service of await listAll<Service>(client, SERVICES, {}, signal)) {
-    if (service.metadata?.annotations?.[ANNOTATION_TOUCHED] === undefined) continue;
-    const written = await ifFound(client.patch<Service>(SERVICES, refOf(service), 'merge', patch, {}, signal));
-    if (written !== undefined) services += 1;
-  }
-  return { nodes, services, left };
 };

@@ -9,8 +9,9 @@ import { routerOf } from '../../diagnosis/project/routers.ts';
 import { KUBE_PROXY_AGENT, isAgent } from '../../diagnosis/routers/planes.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
-import { type Uses, isForbidden, isNotFound } from '../../kubernetes/types.ts';
+import { isForbidden, isNotFound } from '../../kubernetes/errors.ts';
 import { pause } from '../../kubernetes/wait.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 
 const SYSTEM = 'kube-system';
 const FELIX = resource('crd.projectcalico.org', 'v1', 'FelixConfiguration', false);

@@ -32,7 +32,8 @@ import {
 } from '../../apis/resources.ts';
 import { type RoutingConfigReader, createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import { type ReadExtension, assessReading, extensionClassOf } from '../../gardener/extension/select.ts';
-import type { Cache, OpenCache } from '../../kubernetes/cache.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
+import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { Client, Indexers } from '../../kubernetes/types.ts';
 import { routingMeta, routingStatus } from '../routers/evidence.ts';
 

@@ -1,5 +1,6 @@
 // One turn of a Service's loop: from what the caches and the source of load say to the plan that is to be in force.
-import { type JsonPatchOperation, annotationOperations, lockOn } from '../../apis/admission.ts';
+import type { JsonPatchOperation } from '../../apis/admission.ts';
+import { annotationOperations, lockOn } from '../../apis/json-patch.ts';
 import { defined, sumsBy } from '../../apis/values.ts';
 import { ANNOTATION_PLAN, NOWHERE, PLAN_SPREAD, PLAN_ZONES } from '../../apis/names.ts';
 import { stayingZones } from '../../evacuation/slice.ts';

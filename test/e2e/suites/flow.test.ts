@@ -13,8 +13,9 @@ import {
   PLAN_ZONES,
 } from '../../../pkg/apis/names.ts';
 import { FLOW_POLICIES, LEASES } from '../../../pkg/apis/resources.ts';
-import { type Client, isNotFound } from '../../../pkg/kubernetes/types.ts';
+import { isNotFound } from '../../../pkg/kubernetes/errors.ts';
 import { microTime } from '../../../pkg/kubernetes/lease.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';

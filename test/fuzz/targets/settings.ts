@@ -6,7 +6,7 @@ import type { Resource } from '../../../pkg/apis/resources.ts';
 import { type SettingsCaches, openSettingsCaches } from '../../../pkg/controllers/settings/caches.ts';
 import { createReporter } from '../../../pkg/controllers/settings/reporter.ts';
 import type { NamespaceDecision } from '../../../pkg/controllers/settings/context.ts';
-import { createCaches } from '../../../pkg/kubernetes/cache.ts';
+import { createCaches } from '../../../pkg/kubernetes/caches.ts';
 import type { Client, EventInput } from '../../../pkg/kubernetes/types.ts';
 import { collectDecisions } from '../../../cmd/settings-reconciler/dry-run.ts';
 import { routerEvidence } from '../../fixtures/data-planes.ts';

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import { Command } from 'commander';
 import { describe, it } from 'mocha';
 import { withControllerFlags, withRunning, withServing } from '../../../cmd/shared/run-controller.ts';
-import type { ControllerConfiguration, ControllerFlags } from '../../../cmd/shared/run-controller.ts';
+import type { ControllerFlags } from '../../../cmd/shared/run-controller.ts';
 import { parseWith } from '../../../cmd/shared/flags.ts';
+import type { ControllerConfiguration } from '../../../cmd/shared/session.ts';
 
 const create = (): Command =>
   withServing(

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { afterEach, before, describe, it } from 'mocha';
-import { type ControllerSession, openSession } from '../../../cmd/shared/run-controller.ts';
+import { type ControllerSession, openSession } from '../../../cmd/shared/session.ts';
 import { userAgentOf } from '../../../cmd/shared/run.ts';
 import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { fakeSession } from '../../fixtures/controller-session.ts';

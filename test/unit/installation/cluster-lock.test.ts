@@ -5,7 +5,7 @@ import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { LOCK_DURATION_MS, createClusterLock, soleInstallation } from '../../../pkg/installation/cluster-lock.ts';
 import type { ClusterLock } from '../../../pkg/installation/cluster-lock.ts';
-import { ApiError } from '../../../pkg/kubernetes/types.ts';
+import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import type { Lease } from '../../../pkg/apis/core.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { CLUSTER_ROLES, NAMESPACES, DEPLOYMENTS } from '../../../pkg/apis/resources.ts';
-import { ApiError, ConnectionError } from '../../../pkg/kubernetes/types.ts';
+import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import { createInstallationOwner, plannerUsersOf, serviceAccountUser } from '../../../pkg/installation/owner.ts';
 import { rejection, eventually } from '../../fixtures/eventually.ts';
 import { type Before, type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';

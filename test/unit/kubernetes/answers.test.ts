@@ -13,9 +13,10 @@ import {
   watchQuery,
   withQuery,
 } from '../../../pkg/kubernetes/request.ts';
-import { type ListOptions, ConnectionError } from '../../../pkg/kubernetes/types.ts';
+import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import type { KubernetesObject, ObjectList } from '../../../pkg/apis/meta.ts';
 import { AnswerTooLongError } from '../../../pkg/kubernetes/exchange.ts';
+import type { ListOptions } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 
 const REQUEST = { method: 'GET', path: '/api/v1/nodes' };

@@ -5,7 +5,8 @@ import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import { NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { createClient } from '../../../pkg/kubernetes/client.ts';
-import { type Clock, ApiError, ConnectionError, isNotFound } from '../../../pkg/kubernetes/types.ts';
+import { ApiError, ConnectionError, isNotFound } from '../../../pkg/kubernetes/errors.ts';
+import type { Clock } from '../../../pkg/kubernetes/types.ts';
 import { eventually, rejection } from '../../fixtures/eventually.ts';
 import { SERVER, ref, service, status, useClient } from './client-support.ts';
 

@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { LEASES, SERVICES } from '../../../pkg/apis/resources.ts';
-import { type PatchType, ConnectionError } from '../../../pkg/kubernetes/types.ts';
+import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
+import type { PatchType } from '../../../pkg/kubernetes/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { ref, service, status, useClient } from './client-support.ts';
 

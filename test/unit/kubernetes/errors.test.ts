@@ -13,7 +13,7 @@ import {
   isServiceUnavailable,
   isStalePatch,
   isTooManyRequests,
-} from '../../../pkg/kubernetes/types.ts';
+} from '../../../pkg/kubernetes/errors.ts';
 
 const request = { method: 'GET', path: '/api/v1/namespaces/a/services/b' };
 

@@ -1,7 +1,7 @@
 // The informer after failures: what it asks again, when, and what it keeps.
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
-import { ApiError, ConnectionError } from '../../../pkg/kubernetes/types.ts';
+import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import { gone } from '../../fixtures/model-api.ts';
 import { cut, request, unreachable, useInformer } from './informer-support.ts';
 import { informerDelay } from '../../../pkg/kubernetes/informer.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { afterEach, beforeEach } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { NODES } from '../../../pkg/apis/resources.ts';
-import { ConnectionError } from '../../../pkg/kubernetes/types.ts';
+import { ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import { type Informer, type InformerOptions, createInformer } from '../../../pkg/kubernetes/informer.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createModelApi } from '../../fixtures/model-api.ts';

@@ -7,7 +7,7 @@ import { holderOf } from '../../../pkg/kubernetes/lease.ts';
 import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { ref, useElection } from './leader-election-support.ts';
 import { type Fence, workOnceAsLeader, workWhileLeading } from '../../../pkg/kubernetes/leader-election.ts';
-import { candidateOf } from '../../../cmd/shared/run-controller.ts';
+import { candidateOf } from '../../../cmd/shared/session.ts';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
 import { type FakeSession, LEASE, fakeSession } from '../../fixtures/controller-session.ts';
 import { rejection } from '../../fixtures/eventually.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { LEASES } from '../../../pkg/apis/resources.ts';
-import { ApiError } from '../../../pkg/kubernetes/types.ts';
+import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import { type LeaderElectionOptions, runLeaderElection } from '../../../pkg/kubernetes/leader-election.ts';
 import { holderOf } from '../../../pkg/kubernetes/lease.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';

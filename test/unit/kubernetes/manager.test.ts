@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
-import { candidateOf } from '../../../cmd/shared/run-controller.ts';
+import { candidateOf } from '../../../cmd/shared/session.ts';
 import type { Event, Lease, Service } from '../../../pkg/apis/core.ts';
 import { EVENTS, LEASES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Cache } from '../../../pkg/kubernetes/cache.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, it, beforeEach } from 'mocha';
 import { createTokenBucket, limitLog } from '../../../pkg/kubernetes/rate-limiter.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
-import { ApiError, ConnectionError } from '../../../pkg/kubernetes/types.ts';
+import { ApiError, ConnectionError } from '../../../pkg/kubernetes/errors.ts';
 import { parseRetryAfter, retryDelay } from '../../../pkg/kubernetes/exchange.ts';
 import type { Logger } from '../../../pkg/telemetry/log.ts';
 import { type RecordingLogger, recordingLogger } from '../../fixtures/recording-logger.ts';

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
-import { ApiError, ConnectionError, isGone } from '../../../pkg/kubernetes/types.ts';
+import { ApiError, ConnectionError, isGone } from '../../../pkg/kubernetes/errors.ts';
 import { parseEvent, readEvents, watchTimeoutSeconds } from '../../../pkg/kubernetes/watch.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 

@@ -4,7 +4,8 @@ import { describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { METER_NAMESPACE } from '../../../pkg/apis/names.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
-import { type Client, ApiError } from '../../../pkg/kubernetes/types.ts';
+import { ApiError } from '../../../pkg/kubernetes/errors.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createMeterReader, METER_SELECTOR, readPrometheusTraffic } from '../../../pkg/metrics/measured-traffic.ts';
 import { meterPod } from '../../fixtures/measured.ts';
 

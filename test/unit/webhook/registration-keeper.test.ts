@@ -3,12 +3,13 @@ import { beforeEach, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { OwnerReference } from '../../../pkg/apis/meta.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
-import { type Client, ApiError } from '../../../pkg/kubernetes/types.ts';
+import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { createRegistrationKeeper, register, unregister } from '../../../pkg/webhook/register.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { createModelApi } from '../../fixtures/model-api.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
+import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import { build } from './registration-support.ts';
 
 const ref = { name: 'webhooks' };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { assert, constantFrom, dictionary, letrec, oneof, property, string, array, boolean, integer } from 'fast-check';
 import { describe, it } from 'mocha';
 import { parse, stringify } from 'yaml';
-import { InputError } from '../../../../cmd/kubectl-topology/command.ts';
+import { InputError } from '../../../../cmd/kubectl-topology/io.ts';
 import { readJson, readYaml } from '../../../../cmd/kubectl-topology/input/documents.ts';
 import { createCollector } from '../../../../pkg/diagnosis/project/collect.ts';
 import { FieldError } from '../../../../pkg/diagnosis/project/fields.ts';

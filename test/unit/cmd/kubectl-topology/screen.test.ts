@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { reportCrash, throughScreen } from '../../../../cmd/kubectl-topology/app.ts';
-import type { Io, Output } from '../../../../cmd/kubectl-topology/command.ts';
+import type { Io, Output } from '../../../../cmd/kubectl-topology/io.ts';
 import { paintFor, renderJson, renderJsonLine } from '../../../../pkg/report/text.ts';
 import { renderYaml } from '../../../../pkg/report/yaml.ts';
 import { useFolder } from '../../../fixtures/temporary-folder.ts';

@@ -8,10 +8,11 @@ import {
   LABEL_STRATEGY,
   ANNOTATION_PLAN,
 } from '../../../../pkg/apis/names.ts';
-import { cleanUpPlans, labelPlan, revertLabel } from '../../../../pkg/controllers/flow/write.ts';
+import { labelPlan, revertLabel } from '../../../../pkg/controllers/flow/write.ts';
 import { service, slice } from '../../../fixtures/core.ts';
 import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
+import { cleanUpPlans } from '../../../../pkg/controllers/flow/cleanup.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
 import { apiError } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import type { FlowPolicy, FlowPolicyStatus, FlowPolicyCondition } from '../../../../pkg/apis/flow-policy.ts';
-import { type EventInput, ApiError } from '../../../../pkg/kubernetes/types.ts';
+import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { service } from '../../../fixtures/core.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
@@ -10,6 +10,7 @@ import type { Outcome, Snapshot } from '../../../../pkg/controllers/flow/memory.
 import { type Turn, turnByLoad } from '../../../../pkg/flow/assemble/turn.ts';
 import { settingsFromSpec } from '../../../../pkg/flow/loop/from-spec.ts';
 import type { Following } from '../../../../pkg/diagnosis/models/routes.ts';
+import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
 import { createFlowReporter } from '../../../../pkg/controllers/flow/reporter.ts';
 

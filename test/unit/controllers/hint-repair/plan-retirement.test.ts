@@ -13,11 +13,12 @@ import {
 } from '../../../../pkg/apis/names.ts';
 import { GRACE_MS, createPlanRetirement } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import { HOLDER_TIMEOUT_MS, createHolderLiveness, microTime } from '../../../../pkg/kubernetes/lease.ts';
-import { type Client, type EventInput, type Reconciler, ApiError } from '../../../../pkg/kubernetes/types.ts';
+import type { Client, EventInput, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice, service } from '../../../fixtures/core.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { createHintRelease, isChosen, isLeftOver } from '../../../../pkg/controllers/hint-repair/etcd-clients.ts';
+import { ApiError } from '../../../../pkg/kubernetes/errors.ts';
 import { namespace } from '../../../fixtures/gardener.ts';
 
 describe('plan retirement', () => {

@@ -13,7 +13,7 @@ import {
   MANAGED_BY_DRUID,
 } from '../../../../pkg/apis/names.ts';
 import type { Namespace } from '../../../../pkg/apis/core.ts';
-import { type CleanupOptions, cleanUpSettings } from '../../../../pkg/controllers/settings/apply.ts';
+import { type CleanupOptions, cleanUpSettings } from '../../../../pkg/controllers/settings/cleanup.ts';
 import { endpoint, service, slice } from '../../../fixtures/core.ts';
 import { createFakeClock } from '../../../fixtures/fake-clock.ts';
 import { namespace } from '../../../fixtures/gardener.ts';
