@@ -165,7 +165,7 @@ export const countBy = <T>(items: readonly T[], of: (item: T) => string): Map<st
 export const sumBy = <T>(items: readonly T[], of: (item: T) => number): number => sumOf(items.map(of));
 
 /** The amounts of the items of each name, in the order in which the names come first. */
-export const sumsBy = <T>(items: readonly T[], of: (item: T) => string, amountOf: (item: T) => number) =>
+export const sumsBy = <T, K>(items: readonly T[], of: (item: T) => K, amountOf: (item: T) => number) =>
   new Map([...Map.groupBy(items, of)].map(([name, own]) => [name, sumBy(own, amountOf)]));
 
 /** The message of an Error; anything else that was thrown as text. */

@@ -2,7 +2,7 @@
 import { type EndpointSlice, serviceKeyOf } from '../../apis/core.ts';
 import type { FlowPolicy, FlowPolicyStatus } from '../../apis/flow-policy.ts';
 import { FLOW_POLICIES } from '../../apis/resources.ts';
-import { keyOf } from '../../apis/values.ts';
+import { keyOf, sumsBy } from '../../apis/values.ts';
 import type { MeasuredLoad } from '../../evacuation/capacity.ts';
 import type { Uses } from '../../kubernetes/types.ts';
 
@@ -39,14 +39,11 @@ export type Traffic = Awaited<ReturnType<typeof readTraffic>>;
 
 /** Services that have slices. */
 export const inOrder = (slices: readonly EndpointSlice[], traffic: Traffic, own: string): string[] => {
-  const sizes = new Map<string, number>();
-  for (const slice of slices) {
-    const key = serviceKeyOf(slice);
-    if (key !== undefined) sizes.set(key, (sizes.get(key) ?? 0) + (slice.endpoints?.length ?? 0));
-  }
+  const sizes = sumsBy(slices, serviceKeyOf, ({ endpoints }) => endpoints?.length ?? 0);
+  const keys = [...sizes.keys()].filter((key) => key !== undefined);
   const rank = (key: string): number => (key === own ? Infinity : (traffic.get(key)?.demand ?? 0));
   const sizeOf = (key: string): number => sizes.get(key) ?? 0;
-  return [...sizes.keys()].sort((left, right) => {
+  return keys.sort((left, right) => {
     const [one, other] = [rank(left), rank(right)];
     return one === other ? sizeOf(right) - sizeOf(left) : other - one;
   });
