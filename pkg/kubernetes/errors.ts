@@ -13,8 +13,8 @@ export interface RequestIdentity {
 const MAX_MESSAGE_LENGTH = 2_000;
 const MAX_REASON_LENGTH = 100;
 
-/** One line without control sequences: aggregated API servers are untrusted. */
-const plain = (text: string, length: number): string => text.slice(0, length).replaceAll(/\p{Cc}+/gu, ' ');
+/** One line without control sequences: servers, aggregated API servers among them, are untrusted. */
+export const plain = (text: string, length: number): string => text.slice(0, length).replaceAll(/\p{Cc}+/gu, ' ');
 
 /** `reason` of a Status, by the HTTP status that it comes with. */
 export const HTTP_STATUS_REASONS: Readonly<Record<number, string>> = {

@@ -1,5 +1,6 @@
 // Reads what Prometheus' `/api/v1/query` answers, whatever it really is: rows of labels and a number with a few sentences on the rest, or a LoadError.
 import { type Fields, isFields, keptIn, parseJson } from '../apis/values.ts';
+import { plain } from '../kubernetes/errors.ts';
 import { LoadError, type LoadFailure } from './types.ts';
 
 /** Longest name of an answer that is quoted; a Pod's has at most 253 characters. */
@@ -52,10 +53,7 @@ const MAX_MESSAGE = 300;
 const messageOf = (answer: Fields): string => {
   const { errorType, error } = answer;
   const said = [errorType, error].filter((part) => typeof part === 'string').join(': ');
-  const line = said
-    .slice(0, MAX_MESSAGE)
-    .toWellFormed()
-    .replaceAll(/\p{Cc}+/gu, ' ');
+  const line = plain(said, MAX_MESSAGE).toWellFormed();
   return line === '' ? '' : `: ${line}`;
 };
 

@@ -2,7 +2,7 @@
 import type { ExtensionCondition } from '../../apis/gardener.ts';
 import { CONDITION_EFFECTIVE } from '../../apis/names.ts';
 import { PROVIDER_CONFIG_FIELD, type RoutingConfigReading } from '../../apis/routing-config.ts';
-import { timeText } from '../../apis/values.ts';
+import { firstFew, timeText } from '../../apis/values.ts';
 import type { RoutingDecision } from '../types.ts';
 import { describeProblems } from './select.ts';
 
@@ -79,11 +79,6 @@ const troublesOf = ({ services }: SeenNamespace): Trouble[] =>
     return service.effect?.kind === 'ineffective' ? [service.effect] : [];
   });
 
-const listOf = (texts: readonly string[], separator: string): string => {
-  const more = texts.length - MAX_NAMED;
-  return [...texts.slice(0, MAX_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator);
-};
-
 const namesOf = (namespaces: readonly SeenNamespace[]): string[] => {
   const several = namespaces.length > 1;
   return namespaces.flatMap(({ name, services }) =>
@@ -108,7 +103,7 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
   const [worst] = [...troubles.filter(({ reason }) => !PASSING.has(reason)), ...troubles];
   if (worst !== undefined) {
     const messages = [worst, ...troubles.filter((trouble) => trouble !== worst)].map(({ message }) => message);
-    return state('False', worst.reason, listOf(messages, '; '));
+    return state('False', worst.reason, firstFew(messages, MAX_NAMED, '; '));
   }
   const services = on.flatMap((place) => place.services.filter(({ decision }) => decision.kind === 'enabled'));
   if (services.length === 0) return state('Unknown', 'NothingToRoute', 'there is no Service to route by zone');
@@ -122,7 +117,7 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
     if (effect?.kind === kind) return state(status, effect.reason, effect.message);
   }
   const count = services.length === 1 ? '1 Service is' : `${services.length} Services are`;
-  return state('True', 'Effective', `${count} routed by zone: ${listOf(namesOf(on), ', ')}`);
+  return state('True', 'Effective', `${count} routed by zone: ${firstFew(namesOf(on), MAX_NAMED)}`);
 };
 
 /** The condition to write: undefined where the one that is there says the same, or more than we know yet. */

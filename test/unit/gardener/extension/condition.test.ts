@@ -44,7 +44,7 @@ const cases: { name: string; input: Partial<ConditionInput>; is: [string, string
   {
     name: 'many are counted, not listed',
     input: { namespaces: [place(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(good))] },
-    is: ['True', 'Effective', '7 Services are routed by zone: a, b, c, d, e, 2 more'],
+    is: ['True', 'Effective', '7 Services are routed by zone: a, b, c, d, e and 2 more'],
   },
   {
     name: 'a zone is evacuated',
