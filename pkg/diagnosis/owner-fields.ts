@@ -9,13 +9,14 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   // haproxytech/helm-charts#352, Kong/charts#1525, bitnami/charts#32443
   'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
   kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
-  // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580, longhorn/longhorn#13815
+  // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580, longhorn/longhorn#13815, bjw-s-labs/helm-charts#475
   'ingress-nginx': {
     service: 'controller.service.trafficDistribution (chart from 4.13)',
     replicas: 'controller.replicaCount',
     template: 'controller.topologySpreadConstraints',
   },
   rabbitmq: { service: 'service.trafficDistribution (charts from March 2025 on)' },
+  'app-template': { service: 'trafficDistribution under service.<name>, which its charts of 2025 have not' },
   // DataDog/helm-charts#1251
   datadog: { policy: 'it has none: its template sets Local' },
   // grafana/loki#17742, #19558
@@ -72,7 +73,8 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
   // mariadb-operator/mariadb-operator docs/metadata.md, #1636
   'k8s.mariadb.com': { service: 'spec.service.metadata.annotations (topology-mode; it has no trafficDistribution)' },
-  // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator
+  // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator; opensearch-project/opensearch-k8s-operator#1260
+  'opensearch.opster.io': { service: 'spec.general.annotations (topology-mode; it has no trafficDistribution)' },
   'pingcap.com': { service: 'spec.tidb.service.annotations (it has no trafficDistribution)' },
   'rabbitmq.com': {
     service: 'spec.override.service',

@@ -118,6 +118,7 @@ const NODE_CLASS = {
 const imageOf = (image: string) => ({ name: 'main', image });
 const behindWeb = (container: object) =>
   beside('apps/v1', 'StatefulSet', podsWith({ name: 'a', ...container }, { app: 'web' }), { name: 'stores' });
+const FLUENTD = { name: 'f', image: 'fluent/fluentd:v1.15.2', env: [{ name: 'HOST', value: 'web.shop.svc' }] };
 const ofControlPlane = {
   ...behindWeb({ image: 'etcd:3' }),
   spec: {
@@ -419,7 +420,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
-    /# OpenSearchCluster logs owns it, and its operator may revert a change: make it there, or at what owns that/,
+    /# OpenSearchCluster logs owns it, and its operator reverts .* under spec\.general\.annotations \(topology-mode;/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/132678',
@@ -1468,6 +1469,43 @@ const ROWS: readonly ReportedRow[] = [
     /clients may keep to one endpoint/,
     /→ Have NGINX end connections after fewer requests: `keep-alive-requests`/,
     /MAX_CONNECTION_AGE/,
+  ],
+  [
+    'https://github.com/traefik/traefik/issues/9034',
+    {
+      version: '1.33.2',
+      spec: { type: 'LoadBalancer' },
+      endpoints: ['a', 'b', 'c'],
+      extra: [HPA, behindWeb({ image: 'traefik:v2.6.6' })],
+    },
+    'NotWanted',
+    'NotRequested',
+    /clients may keep to one endpoint/,
+    /→ Have Traefik end connections after a time: `--entryPoints\.<name>\.transport\.keepAliveMaxTime`/,
+    /MAX_CONNECTION_AGE/,
+  ],
+  [
+    'https://github.com/uken/fluent-plugin-elasticsearch/pull/459',
+    {
+      ...OF_GRPC,
+      spec: { ports: [{ name: 'http', port: 9200 }] },
+      extra: [
+        behindWeb({ image: 'elastic/elasticsearch:7.17.9' }),
+        beside('apps/v1', 'DaemonSet', podsWith(FLUENTD, { app: 'logs' }), { name: 'logs' }),
+      ],
+    },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /→ Have fluentd connect anew after so many writes: `reload_connections true`/,
+  ],
+  [
+    'https://github.com/temporalio/sdk-java/pull/351',
+    { ...OF_GRPC, extra: [behindWeb({ image: 'temporalio/server:1.24.2' })] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /→ Lower `frontend\.keepAliveMaxConnectionAge`/,
   ],
   [
     'https://github.com/defilantech/LLMKube/issues/1812',
@@ -3160,8 +3198,8 @@ const ROWS: readonly ReportedRow[] = [
       extra: SIDECARS,
     },
     'NotWanted',
-    'NotRequested',
-    /^✗ not wanted/,
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
     /Thanos Query has to ask all: a Service with `clusterIP: None`/,
     /MAX_CONNECTION_AGE/,
   ],

@@ -2018,7 +2018,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     around('f5-bigip'),
     /→ `--node-label-selector` by zone, of a controller and BIG-IP for each/,
   ],
-  ['https://github.com/pingcap/tidb-operator/issues/4627', members('pingcap/tidb:v6.1.0'), GOES_ON, /a label `zone`/],
+  [
+    'https://github.com/pingcap/tidb-operator/issues/4627',
+    members('pingcap/tidb:v6.1.0'),
+    GOES_ON,
+    /`zone` in `location-/,
+  ],
   [
     'https://github.com/cockroachdb/cockroach-operator/issues/106',
     members('cockroachdb/cockroach:v23.1.14'),
@@ -2054,6 +2059,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [running('client', { env: [{ name: 'CATALOG', value: 'kubernetes:///web.shop:http' }] })] },
     around('resolver'),
     /resolver \(Deployment shop\/client\): its library takes addresses of Pods .*→ `dns:\/\/\/` in its place/,
+  ],
+  [
+    'https://github.com/hashicorp/consul/pull/23885',
+    { extra: [running('client', { env: [{ name: 'WEB', value: 'http://web.service.consul:8080' }] })] },
+    /^! all clients seen go through resolver \(/,
+    /→ its name in the cluster, not that in `\.consul`: Consul answers with Pods of all zones/,
   ],
   [
     'https://github.com/apache/dubbo/issues/9673',

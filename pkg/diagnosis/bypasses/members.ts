@@ -63,12 +63,13 @@ const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 const imagesOf = ({ images }: Runner) =>
   images.filter((image, at) => (at === 0 && !images.some((own) => STORES.test(own))) || !BESIDE.test(image));
 
-/** `name`, `name.namespace` or `pod.name`, with or without `.svc…`: which of them it is shows where there is such a Service. */
+/** `name`, `name.namespace` or `pod.name`, with or without `.svc…`, or a name in the DNS of Consul: which of them it is shows where there is such a Service. */
 const callsOf = (runner: Runner) =>
   (runner.calls ?? []).flatMap(({ host, ...call }) => {
-    const [first = '', second = runner.namespace, third] = host.replace(/\.svc(?:\..*)?$/, '').split('.');
+    const [first = '', second = runner.namespace, third] = host.replace(/\.s(?:vc|ervice\.consul)\b.*$/, '').split('.');
     const keys = third === undefined ? [`${second}/${first}`, `${runner.namespace}/${second}`] : [`${third}/${second}`];
-    return keys.map((service) => ({ ...call, host, service, runner }));
+    const consul = host.endsWith('.service.consul') ? { scheme: 'consul' } : {};
+    return keys.map((service) => ({ ...call, ...consul, host, service, runner }));
   });
 
 /** Without hosts that are no Service of these: variables and arguments hold secrets. */
@@ -276,6 +277,8 @@ const byRegistries = (service: Service, { registries, near }: MemberIndex): Foun
 /** open-telemetry/opentelemetry-collector-contrib#24914, #25061 */
 const OTEL_UPDATE = 'an update: releases before September 2023 keep addresses of Pods that are gone';
 const OTEL_PLAIN = 'the `otlp` exporter, to the cluster IP, where parts of a trace need not meet in one Pod';
+/** hashicorp/consul#23885 (open) */
+const OF_CONSUL = 'its name in the cluster, not that in `.consul`: Consul answers with Pods of all zones';
 
 /** gRPC libraries that are given the name of the Service, and connect to its Pods. */
 const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
@@ -283,13 +286,13 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
     if (scheme === undefined || /^(?:dns|remote)/.test(scheme)) return [];
     const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
     const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
-    const other = { setting: `\`${plain}//\` in its place keeps to the cluster IP` };
-    // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
-    const own = selects(service, runner) ? { decides: OF_PEERS, setting: '' } : other;
-    if (scheme !== 'k8s+otel') return [{ client: 'resolver', evidence, own }];
     const isOld = runner.images.some((image) => (imageVersion(image)?.minor ?? Infinity) < 85);
-    const all = seen.every((each) => each.scheme === scheme);
-    return [{ client: 'resolver', evidence, all, own: { setting: isOld ? OTEL_UPDATE : OTEL_PLAIN } }];
+    const ways: Readonly<Record<string, string>> = { 'k8s+otel': isOld ? OTEL_UPDATE : OTEL_PLAIN, consul: OF_CONSUL };
+    const setting = ways[scheme] ?? `\`${plain}//\` in its place keeps to the cluster IP`;
+    // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
+    const isPeer = selects(service, runner);
+    const own = isPeer ? { decides: OF_PEERS, setting: '' } : { setting };
+    return [{ client: 'resolver', evidence, all: !isPeer && seen.every((each) => each.scheme === scheme), own }];
   });
 
 /** KEDA's interceptors, from the release on in which they connect to Pods unless that is switched off. */

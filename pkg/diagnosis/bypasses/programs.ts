@@ -74,6 +74,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/exporter|kube-state-metrics/, OF_SCRAPER, true, BY_SCRAPE],
   // zalando/postgres-operator#1119
   [/acid\/pgbouncer/, '`enableReplicaConnectionPooler: true` of its postgresql, for reads', true, OF_DATABASE],
+  [/tiproxy/, '`zone` in `location-labels` of PD: from 1.1 on it prefers servers there', true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368, #106; bitnami/charts#13952
   [/^:26379$/, 'asking Sentinel (port 26379) for the primary, and reads from replicas near', 'alone', BY_SENTINEL],
@@ -122,9 +123,9 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/aerospike/, 'rack-aware reads of clients (`PREFER_RACK`), with racks by zone', true],
   [/neo4j|^:7687$/, 'a server policy by zone that clients name (`?policy=`); `bolt:` keeps to a cluster IP', true],
   [/\bsolr\b|^:8983$/, '`shards.preference=node.sysprop:` with a property for the zone', true, BY_PARTS],
-  // pingcap/tidb#28470, docs#10397, cockroachlabs.com "Follower Reads", cockroach-operator#106; yugabyte-db#12462, #14743
+  // pingcap/tidb#28470, docs#10397, tiproxy#546, tidb-operator#5649, cockroachlabs.com "Follower Reads", cockroach-operator#106; yugabyte-db#12462, #14743
   [/tikv/, '`tidb_replica_read=closest-replicas` of TiDB'],
-  [/tidb/, '`tidb_replica_read=closest-replicas`, and a label `zone` (in `location-labels` too)', true, BY_PARTS],
+  [/tidb/, '`zone` in `location-labels` (TiProxy needs it), `tidb_replica_read=closest-replicas`', true, BY_PARTS],
   [/cockroach/, '`--locality` with the zone, and reads `AS OF SYSTEM TIME follower_read_timestamp()`', true, BY_PARTS],
   [/yugabyte/, '`load_balance=true` and `topology_keys` with its zone, in smart drivers'],
   [/cassandra|cass-man|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],

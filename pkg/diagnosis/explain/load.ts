@@ -141,10 +141,12 @@ const OF_AGE =
   'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
 const OF_DNS =
   'Let clients balance over all Pods (gRPC: `round_robin`, and `dns:///` before the name of the Service), and limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, after which they see Pods that were added. Or put a proxy in between that balances requests (a mesh, a Gateway).';
-/** istio/istio#7878, #10870 (its chart sets it); kubernetes/ingress-nginx#5947 */
+/** istio/istio#7878, #10870 (its chart sets it); kubernetes/ingress-nginx#5947; traefik/traefik#9034, #10247 */
 const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
 const OF_NGINX =
   'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).';
+const OF_TRAEFIK =
+  'Have Traefik end connections after a time: `--entryPoints.<name>.transport.keepAliveMaxTime` (or `keepAliveMaxRequests`; releases from 2024 on).';
 /** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, by the Service, or by who calls it. */
 const KEPT: Readonly<Record<string, RegExp>> = {
   // envoyproxy/gateway#8816, #10002
@@ -175,6 +177,11 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
     /(?:^|-)otlp-?http(?:-|$)|^4318$/,
+  // uken/fluent-plugin-elasticsearch#459; temporalio/temporal#1334, temporalio/sdk-java#351
+  'Have fluentd connect anew after so many writes: `reload_connections true` and `reload_after`, with `sniffer_class_name Fluent::Plugin::ElasticsearchSimpleSniffer` (the sniffer that is there without it goes to Pods).':
+    /fluentd\S* to .*(?:elasticsearch|opensearch)/,
+  'Lower `frontend.keepAliveMaxConnectionAge` in the dynamic configuration of Temporal (5 minutes where it is not set): clients then choose anew.':
+    /temporalio\/server[:@]/,
   // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964, #9129), openimsdk/open-im-server#2164.
   [OF_AGE]:
     /(?:^|-)(?:grpcs?|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/,
@@ -306,16 +313,18 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
     const isScaled = scaler && (isFew || type !== 'ClusterIP');
     const isMeant = (pods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
-    const remedy = images.join().includes('ingress-nginx') ? OF_NGINX : OF_AGE;
+    const ofProxy = TRAEFIK.image.test(images.join()) ? OF_TRAEFIK : OF_AGE;
+    const remedy = images.join().includes('ingress-nginx') ? OF_NGINX : ofProxy;
     return isMeant ? sticky(evidence, pooled ? OF_POOLS : remedy) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;
   const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.kind === 'Mapping')?.entry;
   const direct = mapping ? OF_EMISSARY.replace('{mapping}', objectTitle(mapping)) : '';
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
-  // Where gRPC is all that it serves and zones are not asked for, load is what is asked about.
-  const isAll = ports.length === 1 && reused.remedy === OF_AGE && bypasses.every(({ behind }) => !behind);
-  const stage = (isFew || (isAll && type === 'ClusterIP')) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
+  // Where gRPC is all that it serves, or the program is known, and zones are not asked for, load is what is asked about.
+  const isAsked = reused.remedy === OF_AGE ? bypasses.every(({ behind }) => !behind) : KEPT[reused.remedy]?.test(both);
+  const isAll = ports.length === 1 && isAsked === true && type === 'ClusterIP';
+  const stage = (isFew || isAll) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
   const remedy = (pooled ? OF_POOLS : reused.remedy)
     .replace('a headless Service', twin ? `headless ${twin}` : '$&')

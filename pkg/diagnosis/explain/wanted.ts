@@ -202,7 +202,7 @@ export const GONE_KEYS =
 /** OpenYurt's, and those of edge platforms like it (openyurtio/openyurt#590, #2269). */
 const EDGE_KEYS = /(?:^|\/)topologyKeys$/;
 const EDGE_REMEDY =
-  'Older releases of OpenYurt filter nothing on Kubernetes 1.21 and newer (openyurtio/openyurt#789). Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
+  'Older releases of OpenYurt filter nothing on Kubernetes 1.21 and newer (openyurtio/openyurt#789), and before 1.1 none filters what controllers of Ingresses read by this annotation (#954): update it. Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
 const EDGE_RUNS = 'See that the agent runs on each Node, and that each Node is in a pool.';
 const EDGE_THROUGH =
   'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it.';
