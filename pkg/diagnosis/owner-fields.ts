@@ -9,7 +9,7 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   // haproxytech/helm-charts#352, Kong/charts#1525, bitnami/charts#32443
   'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
   kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
-  // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580, longhorn/longhorn#13815, bjw-s-labs/helm-charts#475
+  // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580, longhorn/longhorn#13815, bjw-s-labs/helm-charts#475, external-secrets#2237
   'ingress-nginx': {
     service: 'controller.service.trafficDistribution (chart from 4.13)',
     replicas: 'controller.replicaCount',
@@ -21,6 +21,7 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   datadog: { policy: 'it has none: its template sets Local' },
   // grafana/loki#17742, #19558
   loki: { service: 'trafficDistribution under distributor, or under loki.service for all (charts from late 2025 on)' },
+  'external-secrets': { template: 'topologySpreadConstraints, or under webhook or certController (from mid-2023)' },
   longhorn: { service: 'trafficDistribution under service.manager or service.admissionWebhook (from late 2026)' },
   vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
   'opentelemetry-collector': { service: 'service.trafficDistribution (charts from mid-2025 on)' },

@@ -24,6 +24,7 @@ import {
 } from '../fixtures/reported-cluster.ts';
 
 const OLD_ZONE = 'failure-domain.beta.kubernetes.io/zone';
+const OF_MIRROR = { 'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io' };
 const LOCAL = { internalTrafficPolicy: 'Local' };
 const COREDNS = { labels: { 'eks.amazonaws.com/component': 'coredns', 'k8s-app': 'kube-dns' } };
 const HELM = { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'web-1.0.0' } };
@@ -1962,7 +1963,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'EndpointWithoutZone',
     /^✗ ineffective: no share/,
-    /--cloud-provider=external.*\/zone=x-1 says: kubectl label node node-0 node-1 topology\.kubernetes\.io\/zone=x-1/,
+    /--cloud-provider=external`, that of vSphere also .*\/zone=x-1 says: kubectl label node node-0 node-1 topology\.kubernetes\.io\/zone=x-1/,
   ],
   [
     'https://github.com/canonical/k8s-snap/issues/1706',
@@ -2061,7 +2062,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 33 %/,
-    /every Node of b keeps them away .*Karpenter adds Nodes in a zone .*`minDomains`/,
+    /every Node of b keeps them away .*→ Karpenter adds Nodes in a zone .*`minDomains`/,
     /a node pool in each/,
   ],
   [
@@ -2660,7 +2661,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: before Kubernetes 1\.21 there are no hints to ask for; no share can be predicted \(its topologyKeys/,
-    /with the gate ServiceTopology, .*No release before 1\.21 has hints/,
+    /with the gate ServiceTopology, .* drop the field without it .*No release before 1\.21 has hints/,
     /TopologyAwareHints=true|kubectl annotate/,
   ],
   [
@@ -2778,7 +2779,7 @@ const ROWS: readonly ReportedRow[] = [
       spec: { ...CLOSE, publishNotReadyAddresses: true },
       endpoints: ['a:a', 'a:a', 'b:b', 'c:c'],
       extra: ['True', 'False'].map((ready, at) => ({
-        ...WAITING,
+        ...OF_DAEMON_SET,
         metadata: { ...WAITING.metadata, name: `web-${at}` },
         status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready }] },
       })),
@@ -3311,6 +3312,19 @@ const ROWS: readonly ReportedRow[] = [
     'SingleEndpoint',
     /one ready endpoint/,
     /# kubectl scale deployment web -n shop --replicas=3 # kubectl patch deployment web/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/105987',
+    {
+      version: '1.21.5',
+      endpoints: ['a', 'b', 'c'],
+      extra: [sliceOf('web-8h2ml', [{ addresses: ['10.1.0.99'] }], OF_MIRROR)],
+    },
+    'NotWanted',
+    'SlicesBehind',
+    /^✗ its slices are not up to date/,
+    /Slice web-8h2ml is left from when .* kubectl delete endpointslice web-8h2ml -n shop/,
+    /look-again/,
   ],
 ];
 

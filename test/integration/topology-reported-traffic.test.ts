@@ -69,6 +69,16 @@ const kubeVip = (variables: readonly string[], nodeSelector: object = {}) => ({
     },
   },
 });
+const CALLED = {
+  ...beside('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', {}),
+  webhooks: [{ name: 'v', clientConfig: { service: { namespace: 'shop', name: 'web' } } }],
+};
+const eventOf = (reason: string, message: string) => ({
+  ...beside('v1', 'Event', {}),
+  involvedObject: { kind: 'Service', namespace: 'shop', name: 'web' },
+  reason,
+  message,
+});
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 /** The Service with the address that it got. */
@@ -743,7 +753,10 @@ const ROWS: readonly ReportedRow[] = [
       annotations: SHARED,
       spec: LOCAL,
       pending: true,
-      extra: [beside('v1', 'Service', LOCAL, { name: 'front', annotations: SHARED })],
+      extra: [
+        beside('v1', 'Service', LOCAL, { name: 'front', annotations: SHARED }),
+        eventOf('AllocationFailed', 'cannot share'),
+      ],
     },
     'Effective',
     'ZoneFailsHealthCheck',
@@ -826,6 +839,49 @@ const ROWS: readonly ReportedRow[] = [
     /only agent may take .*Update MetalLB.* Or: .*tolerations of its DaemonSet\)/,
   ],
   [
+    'https://github.com/kubernetes/kubernetes/issues/65013',
+    {
+      version: '1.10.6',
+      spec: { ...LOCAL, ...UNASKED },
+      nodeLabels: { 'cloud.google.com/gke-nodepool': 'p' },
+      endpoints: ['a'],
+      extra: [{ ...nodeWith('node-0', 'a'), spec: { unschedulable: true } }],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /no Node that may take it has one of its Pods, so it fails/,
+    /before Kubernetes 1\.19 none that is cordoned.* → Uncordon Nodes with its Pods\./,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/77018',
+    {
+      version: '1.14.1',
+      nodeLabels: { 'node-role.kubernetes.io/master': '' },
+      spec: { clusterIP: 'None' },
+      endpoints: ['a', 'b', 'c'],
+      extra: [CALLED],
+    },
+    'NotWanted',
+    'Headless',
+    /^✗ no setting of this Service/,
+    /the API server calls no headless Service .* → Make it anew with a cluster IP/,
+  ],
+  [
+    'https://github.com/haproxytech/helm-charts/issues/355',
+    {
+      spec: { type: 'NodePort' },
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        beside('apps/v1', 'Deployment', podsWith({ image: 'haproxytech/kubernetes-ingress:3.2.6' }, OF_WEB), EDGE),
+        running('front', { env: [{ name: 'URL', value: 'http://web.shop' }] }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /→ Set `spec\.trafficDistribution/,
+  ],
+  [
     'https://github.com/syself/hetzner-cloud-controller-manager/issues/64',
     {
       pending: true,
@@ -834,12 +890,7 @@ const ROWS: readonly ReportedRow[] = [
       extra: [
         nodeWith('node-a', 'a', { 'topology.kubernetes.io/region': 'ash' }),
         nodeWith('node-b', 'b', { 'topology.kubernetes.io/region': 'fsn1' }),
-        {
-          ...beside('v1', 'Event', {}),
-          involvedObject: { kind: 'Service', namespace: 'shop', name: 'web' },
-          reason: 'SyncLoadBalancerFailed',
-          message: 'cross network zone is not supported',
-        },
+        eventOf('SyncLoadBalancerFailed', 'cross network zone is not supported'),
       ],
     },
     'Effective',
@@ -2371,12 +2422,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/kubernetes/kubernetes/issues/79739',
     {
-      extra: [
-        {
-          ...beside('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', {}),
-          webhooks: [{ name: 'v', clientConfig: { service: { namespace: 'shop', name: 'web' } } }],
-        },
-      ],
+      extra: [CALLED],
     },
     around('kube-apiserver'),
     /EFFECTIVE ! 3 of 3 client zones keep what goes through the cluster IP .*or through a proxy that no object shows(?!.*aggregator)/,

@@ -16,6 +16,10 @@ import { HOSTED, byMarks, isUpstream, readsHints } from './settings.ts';
 import type { Client } from './types.ts';
 import { isExported, selects, watchersOf } from './watchers.ts';
 
+// kubernetes/kubernetes#77018
+const UNCALLED =
+  'the API server calls no headless Service ("cannot route to service with ClusterIP None") unless it has --enable-aggregator-routing=true, with which it takes a random endpoint';
+
 const classOf = ({ className, annotations }: EntryObject): string =>
   className === '' ? (annotations['kubernetes.io/ingress.class'] ?? '') : className;
 
@@ -120,7 +124,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const isShared = client === 'ingress-nginx' && ways.some((each) => passesProxy(client, each.entry, service, index));
     const kept = isShared ? SHARED : ifKept(client, ...targetsOf(service, waysIn(entry, index), index.kinds).set);
     const redirect = client === 'cilium-redirect' ? ofRedirect(entry, index) : undefined;
-    const plain = client === 'kube-apiserver' && index.isHosted ? HOSTED : (redirect ?? kept);
+    const called = service.spec?.clusterIP === 'None' ? { decides: UNCALLED, setting: '' } : kept;
+    const plain = client === 'kube-apiserver' ? (index.isHosted ? HOSTED : called) : (redirect ?? kept);
     const own = entry.settings['outside'] === undefined ? plain : OUTSIDE;
     // All connections to its cluster IP (cilium/cilium#48738); the Service of a Gateway has no selector.
     const isTaken = client === 'cilium-redirect' && redirect === undefined && ways.length === 1;

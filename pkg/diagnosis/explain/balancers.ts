@@ -248,11 +248,12 @@ const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-p
 const addressesOf = (service: Facts['service'], key = 'ip'): readonly string[] =>
   listIn(service, 'status.loadBalancer.ingress').flatMap((own) => textIn(own, key) || []);
 
-/** Up to 1.20 no load balancer of a cloud uses them (gate LegacyNodeRoleBehavior), but those of OpenShift: kubernetes/cloud-provider-alibaba-cloud#37 */
-export const mastersOf = ({ nodes, version, index: { bypasses } }: Facts): readonly Node[] =>
-  atLeast(version, 21) || bypasses.labels.some((label) => label.startsWith('node.openshift.io/'))
-    ? []
-    : nodes.filter(({ metadata }) => metadata?.labels?.['node-role.kubernetes.io/master'] !== undefined);
+/** Masters, which up to 1.20 no load balancer of a cloud uses (gate LegacyNodeRoleBehavior), but those of OpenShift (kubernetes/cloud-provider-alibaba-cloud#37), and up to 1.18 cordoned Nodes (kubernetes/kubernetes#65013, #90823). */
+export const leftOutOf = ({ nodes, version, index: { bypasses } }: Facts): readonly Node[] => {
+  const isOld = !atLeast(version, 21) && !bypasses.labels.some((label) => label.startsWith('node.openshift.io/'));
+  const isMaster = ({ metadata }: Node) => metadata?.labels?.['node-role.kubernetes.io/master'] !== undefined;
+  return nodes.filter((node) => (isOld && isMaster(node)) || (!atLeast(version, 19) && node.spec?.unschedulable));
+};
 
 /** What announces addresses of the Service: of every pool, where it or the Service names none. */
 export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {

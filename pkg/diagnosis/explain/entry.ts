@@ -11,9 +11,9 @@ import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Kind, SHUTS_OUT } from './balancer.ts';
-import { MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf, mastersOf } from './balancers.ts';
+import { MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf, leftOutOf } from './balancers.ts';
 import { type Facts, PLACEHOLDER } from './facts.ts';
-import { faultOf } from './local.ts';
+import { faultOf, sharedFault } from './local.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { inOnePlace } from './given.ts';
 import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
@@ -63,8 +63,8 @@ export const entryOf = (facts: Facts) => {
       (kind.announced === undefined || kind.leavesOut !== undefined) &&
       !index.bypasses.containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true');
     const marked = nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined);
-    const masters = heeds && !kind.announced && !kind.bare ? mastersOf(facts) : [];
-    const off = new Set([...marked, ...masters]);
+    const unused = heeds && !kind.announced && !kind.bare ? leftOutOf(facts) : [];
+    const off = new Set([...marked, ...unused]);
     const open = nodes.filter((node) => !off.has(node) && (runners.length === 0 || running.has(nameOf(node))));
     const takers = open.filter((node) => deciders.every((own) => own.some((each) => selectsNode(each, node))));
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
@@ -81,13 +81,14 @@ export const entryOf = (facts: Facts) => {
       local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     if (isClosed) local = '; no Node may take it, so it fails';
-    const failure = kind.unannounced ?? (isLocal ? faultOf(facts, takers, !kind.announced && !blind, kind) : undefined);
+    const own = kind.unannounced ?? (isLocal ? faultOf(facts, takers, !kind.announced && !blind, kind) : undefined);
+    const failure = (isLocal ? sharedFault(facts) : undefined) ?? own;
     if (failure) local = `; ${failure.why}`;
     const by = isLocal || isClosed ? `externalTrafficPolicy ${policy}` : 'before MetalLB 0.11, whatever the policy';
     const enters = isLocal || isClosed || isStranded ? `${kind.enters}${local} (${by})` : kind.enters;
     /** With the ready Nodes through which it may enter, the load balancers that use its node ports, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
-    const found = { ...kind, policy, enters, takers, masters, isMarked, failure, isStranded: isStranded || isClosed };
+    const found = { ...kind, policy, enters, takers, unused, isMarked, failure, isStranded: isStranded || isClosed };
     return { ...found, doors: ports.length, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
@@ -102,6 +103,8 @@ export const entryOf = (facts: Facts) => {
 
 const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
 const STRANDED_REMEDY = `${LET_REMEDY} Or run its Pods on Nodes that may take it, or set \`externalTrafficPolicy: Cluster\`.`;
+const UNCORDON =
+  'Uncordon Nodes with its Pods. To empty them, give them a taint `NoSchedule`, move the Pods, and cordon then. From 1.19 on load balancers use cordoned Nodes too.';
 // metallb/metallb#302, #933, #976
 const OLD_SPEAKER = /metallb\S*speaker:v0\.(?:\d|10)\./;
 const NARROW_REMEDY = `Update MetalLB: from 0.11 on, under externalTrafficPolicy Cluster, any speaker announces. Or: ${LET_REMEDY}`;
@@ -162,7 +165,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const entry = entryOf(facts);
   if (endpoints.length === 0) return [];
   if (entry === undefined) return emptyZoneCauses(facts);
-  const { policy, takers, masters, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
+  const { policy, takers, unused, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const asked = `Service ${name} has externalTrafficPolicy ${policy}`;
@@ -179,9 +182,11 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   }
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
-    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${masters.length > 0 ? ' (before Kubernetes 1.21 no master)' : ''} and what announces it; its endpoints are on ${listed(hosts)}.`;
+    const isCordoned = unused.some((node) => node.spec?.unschedulable && hosts.includes(nameOf(node)));
+    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${unused.length > 0 ? ` (before Kubernetes ${isCordoned ? '1.19 none that is cordoned' : '1.21 no master'})` : ''} and what announces it; its endpoints are on ${listed(hosts)}.`;
     const remedy = policy === 'Local' ? STRANDED_REMEDY : NARROW_REMEDY;
-    return fails(evidence, takers.length === 0 ? LET_REMEDY : remedy).map((own) => ({ ...own, fix: [] }));
+    const open = takers.length === 0 ? LET_REMEDY : remedy;
+    return fails(evidence, isCordoned ? UNCORDON : open).map((own) => ({ ...own, fix: [] }));
   }
   if (dropping.length > 0) {
     const what = 'terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.';
@@ -203,9 +208,10 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   return [...(remedy === LEFT_OUT ? unevenEntry(facts, entry) : []), ...fails(evidence, remedy)];
 };
 
-/** Its Pods are those of a gateway: what enters is all that it is for. */
-export const isGateway = ({ service, index }: Facts): boolean =>
-  index.bypasses.watchers.receivers.some(({ runner, isProxy }) => isProxy && selects(service, runner));
+/** Its Pods are those of a gateway: what enters is all that it is for, unless clients inside are seen, and nothing sends to its node ports. */
+export const isGateway = ({ service, index: { bypasses } }: Facts): boolean =>
+  bypasses.watchers.receivers.some(({ runner, isProxy }) => isProxy && selects(service, runner)) &&
+  (service.spec?.type !== 'NodePort' || callingOf(service, bypasses).callers.length === 0);
 
 const KEPT =
   'Nothing to do for it: without a second hop it crosses no zone from that Node on. What asks for zones counts for clients inside the cluster alone.';

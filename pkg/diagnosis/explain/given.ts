@@ -239,17 +239,23 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
 };
 
 /** What the EndpointSlice controller would have written by now: it is behind, or does not run (kubernetes#107583, #117193). */
-export const behindCauses = ({ service, name, slices, pods, snapshot, index: { zoneOf: zones } }: Facts): Cause[] => {
+export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index }: Facts): Cause[] => {
   const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
+  // kubernetes/kubernetes#105987, #105997
+  const stale = slices.filter(({ metadata }) => /mirroring/.test(metadata?.labels?.[LABEL_SLICE_MANAGED_BY] ?? ''));
+  const left = `Slice ${listed(stale.map(nameOf))} is left from when Service ${name} had no selector (endpointslicemirroring-controller): what routes still sends to its addresses.`;
+  const drop = 'Delete that slice: Kubernetes 1.23 and newer (and later patches of 1.21 and 1.22) does by itself.';
+  const fix = [`kubectl delete endpointslice ${stale.map(nameOf).join(' ')} -n ${ref.namespace}`];
+  if (hasSelector(service) && stale.length > 0) return [{ ...cause('given', 'SlicesBehind', left, drop), fix }];
   // One that is about to end is written as not ready.
   const isWritten = ({ conditions: { ready, terminating } = {} }: Endpoint) => ready !== false || terminating === true;
   const written = new Set(endpoints.filter(isWritten).map(({ targetRef }) => targetRef?.name));
   // A zone from which Amazon shifts traffic away has none (zone-shift of EKS).
   const isGone = slices.length === 0 && itemsOf(snapshot.slices).length > 0;
-  const used = new Set(isGone ? zones.values() : endpoints.map(({ zone }) => zone));
+  const used = new Set(isGone ? index.zoneOf.values() : endpoints.map(({ zone }) => zone));
   const own = hasSelector(service) && slices.every((slice) => isControllerSlice(slice)) ? pods : [];
-  const missing = own.filter((pod) => pod.ready && !written.has(pod.name) && used.has(zones.get(pod.nodeName)));
-  const moved = endpoints.filter(({ nodeName = '', zone }) => zone && zone !== (zones.get(nodeName) || zone));
+  const missing = own.filter((pod) => pod.ready && !written.has(pod.name) && used.has(index.zoneOf.get(pod.nodeName)));
+  const moved = endpoints.filter(({ nodeName = '', zone }) => zone && zone !== (index.zoneOf.get(nodeName) || zone));
   const lack = `ready Pods without ready endpoint: ${listed(missing.map((pod) => pod.name))}`;
   const differ = `endpoints in another zone than their Node: ${listed(moved.map(({ nodeName, zone }) => `${zone} on ${nodeName}`))}`;
   const texts = [...(missing.length > 0 ? [lack] : []), ...(moved.length > 0 ? [differ] : [])];

@@ -108,22 +108,20 @@ const OF_ENVOY =
   'Set `gatewayAPI.externalTrafficPolicy=Cluster` of the chart of Cilium (of Ingresses `ingressController.service.externalTrafficPolicy`), which writes this Service; over BGP newer releases announce it under `Local` as well.';
 
 /** The other Service for whose address it waits: MetalLB gives one to several under the policy only where their selectors are the same (metallb/metallb#271, #1499). */
-const sharedBy = ({ service, index }: Facts): Service | undefined => {
+export const sharedFault = ({ service, index }: Facts) => {
   const keyOf = ({ metadata }: Service) =>
     Object.entries(metadata?.annotations ?? {}).find(([key]) => /^metallb\.\S+\/allow-shared-ip$/.test(key))?.[1];
   const podsOf = ({ spec }: Service) => JSON.stringify(spec?.selector);
   const key = listIn({ ...service }, 'status.loadBalancer.ingress').length > 0 ? undefined : keyOf(service);
-  return index.bypasses.services.find((own) => key && keyOf(own) === key && podsOf(own) !== podsOf(service));
+  const other = index.bypasses.services.find((own) => key && keyOf(own) === key && podsOf(own) !== podsOf(service));
+  if (!other) return undefined;
+  const why = `the Service has no address: MetalLB shares that of Service ${nameOf(other)} (allow-shared-ip) under Local only with Services that have the same selector`;
+  return { why, remedy: `Take its annotation allow-shared-ip off, for an address of its own${OR}` };
 };
 
 /** Why it is not taken, and what helps; whether its load balancer asks for health. */
 export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
   const { service, endpoints, index, snapshot } = facts;
-  const other = sharedBy(facts);
-  if (other) {
-    const why = `the Service has no address: MetalLB shares that of Service ${nameOf(other)} (allow-shared-ip) under Local only with Services that have the same selector`;
-    return { why, remedy: `Take its annotation allow-shared-ip off, for an address of its own${OR}` };
-  }
   const { ports = [], type = '', externalIPs } = service.spec ?? {};
   const selfOn = (node: Node) => index.routers.of(node).routing.self;
   const isHost = (node: Node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node));

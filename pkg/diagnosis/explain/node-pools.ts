@@ -48,6 +48,8 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
   const full = pools
     .filter((pool) => pool.full && empty.some((zone) => allows(pool, zone)))
     .map((pool) => `NodePool ${pool.name} is at its \`spec.limits\` (${pool.full}): raise these for more Nodes. `);
-  const parts = [...full, ...nowhere, closed.length > 0 ? narrow : '', isHard ? '' : `${ASK_FOR_ZONES}${unseen}.`];
+  const last = [closed.length > 0 ? narrow : '', isHard ? '' : `${ASK_FOR_ZONES}${unseen}. `];
+  // Where it was not seen, Pods that do not ask are the likelier reason.
+  const parts = [...full, ...nowhere, ...(own.length === 0 ? last.reverse() : last)];
   return parts.join('').trimEnd() || undefined;
 };

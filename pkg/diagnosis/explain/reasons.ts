@@ -87,7 +87,7 @@ export const CHECK_REASONS = {
 };
 
 export const NO_ZONES =
-  'If the cluster spans zones, have Nodes labelled with `topology.kubernetes.io/zone` by what adds them (cloud-controller-manager, which needs kubelets with `--cloud-provider=external`, or `--node-labels` of the kubelet), and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
+  'If the cluster spans zones, have Nodes labelled with `topology.kubernetes.io/zone` by what adds them (cloud-controller-manager, which needs kubelets with `--cloud-provider=external`, that of vSphere also `labels.zone` and `labels.region` in its configuration, in RKE2 `vCenter.labels` of chart rancher-vsphere-cpi; or `--node-labels` of the kubelet), and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
 
 type RuleName = Reason | keyof typeof DIAGNOSIS_REASONS | keyof typeof CHECK_REASONS;
 

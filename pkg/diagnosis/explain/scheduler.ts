@@ -98,9 +98,8 @@ export const allows = (node: Node, { allowedZones, nodeTerms = [] }: Workload): 
 export const roomByZone = (workload: Workload, facts: Facts, onePerNode = false): Zones => {
   const open = facts.nodes.filter((node) => allows(node, workload) && barrier(node, workload) === undefined);
   const most = onePerNode ? 1 : Infinity;
-  const zones = Map.groupBy(open, zoneOfNode);
   const roomIn = (own: readonly Node[]) => sumBy(own, (node) => Math.min(most, roomOn(node, workload, facts)));
-  return new Map([...zones].map(([zone, own]) => [zone, roomIn(own)]));
+  return new Map([...Map.groupBy(open, zoneOfNode)].map(([zone, own]) => [zone, roomIn(own)]));
 };
 
 /** Constraints that keep Pods pending rather than be broken, and that count the workload's own Pods. */

@@ -179,9 +179,6 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
 const LEADER_REMEDY =
   'More replicas give the Service no endpoint as long as one Pod has that label (a leader, or one member): let clients that may read elsewhere use a Service without that label in its selector, or one of the other Pods';
 
-const ROLE_REMEDY =
-  'What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them over zones: both are set where the operator, or the chart, takes replicas and constraints.';
-
 /** The label by which a Service takes some of several Pods, where no template gives it to all; empty: it does not. */
 export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref }: Facts): string => {
   const selector = Object.entries(service.spec?.selector ?? {});
@@ -214,7 +211,8 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
       : [remedy ?? '', first.remedy].join(' ').trim();
   // Where it may not run no label makes it run.
   if (found[0]?.remedy === PINNED_REMEDY && remedy === undefined) return PINNED_REMEDY;
-  if (chosenBy(facts) !== '') return `${remedy ?? ''} ${ROLE_REMEDY} ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();
+  if (chosenBy(facts) !== '')
+    return `${remedy ?? ''} What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them over zones: both are set where the operator, or the chart, takes replicas and constraints. ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;
   // What waits would not come to lie elsewhere by a restart.
   const kept =

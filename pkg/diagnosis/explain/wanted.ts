@@ -96,14 +96,12 @@ const MEMBERS_REMEDY =
 /** grpc/grpc-java#10708, stackrox/stackrox#9643 */
 const KEPT_HEADLESS =
   'Leave it headless: behind a cluster IP each such client has one Pod for all its requests. Zones count where clients choose by them, or a proxy in between (a mesh, a Gateway).';
+const CALL_REMEDY =
+  'Make it anew with a cluster IP, which cannot be added, or start API servers with `--enable-aggregator-routing=true`.';
 const AUTO_DNS_REMEDY =
   'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node. Pods of the CoreDNS add-on would serve Nodes of other kinds only.';
 const UNWRITTEN_REMEDY = 'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh).';
-const WRITER_REMEDY =
-  'Their writer has to write zones and hints (EndpointSlices have `zone` and `hints.forZones`, Endpoints do not): without zones no setting of the Service and no webhook helps.';
 const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` and `hints.forZones`.';
-const ONE_REMEDY =
-  ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.';
 
 /** Labels of slices that are copies: of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */
 const SOURCE_CLUSTER = ['multicluster.kubernetes.io/source-cluster', 'mirror.linkerd.io/cluster-name'];
@@ -140,7 +138,9 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const none = `Service ${name} has clusterIP None${ofProgram?.known === 'members' ? `: ${ofProgram.decides}` : ''}.${unmapped ?? ''}`;
   const causes = facts.families.flatMap((family) => emptyFamily(facts, family));
   const isKept = members === undefined && stickyCauses(facts).length > 0;
-  const headless = cause('wanted', 'Headless', none, isKept ? KEPT_HEADLESS : members);
+  const calls = facts.bypasses.find(({ client }) => client === 'kube-apiserver' && !facts.index.bypasses.isHosted);
+  const whole = calls ? `${none} ${calls.decides}.` : none;
+  const headless = cause('wanted', 'Headless', whole, calls ? CALL_REMEDY : isKept ? KEPT_HEADLESS : members);
   if (clusterIP === 'None') causes.push(isKept ? { ...headless, fix: [] } : headless);
   // kubernetes/website#42748
   const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1)));
@@ -151,7 +151,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const isMirrored = writers.includes('endpointslicemirroring-controller.k8s.io');
     const imported = ` Its slices are copies of those of cluster ${listed(clusters)}.`;
     const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
-    const zoneless = `${WRITER_REMEDY}${endpoints.length === 1 ? ONE_REMEDY : ''}`;
+    const zoneless = `Their writer has to write zones and hints (EndpointSlices have \`zone\` and \`hints.forZones\`, Endpoints do not): without zones no setting of the Service and no webhook helps.${endpoints.length === 1 ? ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.' : ''}`;
     const written = endpoints.every(({ zone }) => zone === '') ? zoneless : undefined;
     // Custom resources have groups with a dot.
     const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
@@ -195,12 +195,9 @@ const ETCD_REMEDY =
   'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. Only etcd-druid may write the Service; the setting follows with its next write.';
 
 /** In its spec, or as it was applied: the API server drops it from 1.22 on. */
-const KEYS = /"topologyKeys\\*":\s*\[/;
 export const GONE_KEYS =
-  ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), give no hints: before it they counted with the gate ServiceTopology, off by default, and are read by no release since. For kubernetes.io/hostname trafficDistribution has PreferSameNode (1.34 and newer).';
+  ' Its topologyKeys, an alpha field that Kubernetes 1.22 removed (kubernetes#102412), give no hints: before it they counted with the gate ServiceTopology, off by default, of kube-proxy and of API servers, which drop the field without it (set both gates and apply it again: kubernetes#89856), and are read by no release since. For kubernetes.io/hostname trafficDistribution has PreferSameNode (1.34 and newer).';
 
-/** OpenYurt's, and those of edge platforms like it (openyurtio/openyurt#590, #2269). */
-const EDGE_KEYS = /(?:^|\/)topologyKeys$/;
 const EDGE_REMEDY =
   'Older releases of OpenYurt filter nothing on Kubernetes 1.21 and newer (openyurtio/openyurt#789), and before 1.1 none filters what controllers of Ingresses read by this annotation (#954): update it. Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
 const EDGE_RUNS = 'See that the agent runs on each Node, and that each Node is in a pool.';
@@ -210,11 +207,11 @@ const EDGE_THROUGH =
 const EDGE_CILIUM =
   'Have agents on edge Nodes read through yurthub: a DaemonSet of Cilium for them with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`, and `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
 
-/** Its annotation, and what has the data plane read the API server itself. */
+/** Its annotation, of OpenYurt or edge platforms like it (openyurtio/openyurt#590, #2269), and what has the data plane read the API server itself. */
 const edgeOf = ({ service, snapshot, nodes, index }: Facts) => {
   const isCilium = nodes.some((node) => index.routers.of(node).router === 'cilium');
   const own = itemsOf(snapshot.routers).find(({ settings }) => settings['clientConnection.kubeconfig']);
-  const asking = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => EDGE_KEYS.test(key));
+  const asking = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => /(?:^|\/)topologyKeys$/.test(key));
   return asking && { by: asking.join('='), own: isCilium ? ('cilium' as const) : own };
 };
 
@@ -236,15 +233,13 @@ export const edgeRequest = (facts: Facts): Cause | undefined => {
 };
 
 /** Keys that people take for those that ask; Istio's is read by Istio. */
-const LIKE_ASKING = /^(?!.*istio).*(?:topology-(?:aware|mode|routing)|traffic-?distribution)/i;
-
 const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): string => {
   const keys = (['labels', 'annotations'] as const).flatMap((where) =>
     Object.keys(metadata[where] ?? {}).map((key) => `${key} of its ${where}`),
   );
   const marked = workloads.filter(({ marks }) => presentAnnotation(marks?.annotations) !== undefined);
   const vain = [
-    ...keys.filter((key) => LIKE_ASKING.test(key)),
+    ...keys.filter((key) => /^(?!.*istio).*(?:topology-(?:aware|mode|routing)|traffic-?distribution)/i.test(key)),
     ...marked.map((own) => `the annotation of ${workloadTitle(own)}`),
   ];
   const applied = JSON.stringify(metadata.annotations ?? {});
@@ -259,7 +254,7 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
       spec?.externalTrafficPolicy === 'Local',
       ' Its externalTrafficPolicy Local is for traffic from outside: Pods and Nodes that connect to it, also to a node port, may get any endpoint. What they send to the cluster IP stays on their Node with `internalTrafficPolicy: Local` (1.22 and newer; it fails where the Node has no endpoint).',
     ],
-    [KEYS.test(`${JSON.stringify(spec)}${applied}`), GONE_KEYS],
+    [/"topologyKeys\\*":\s*\[/.test(`${JSON.stringify(spec)}${applied}`), GONE_KEYS],
     // cilium/cilium#23298
     [
       /cilium[^"]*affinity"/.test(applied) && !/cilium[^"]*\bglobal\b/.test(applied),
