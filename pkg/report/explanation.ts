@@ -131,12 +131,12 @@ const missedText = (report: Explanation, verdict: string): string => {
 };
 
 /** A setting that this version does not act on is there, and named. */
-const unwantedText = ({ wanted: { by }, causes, kubernetesVersion }: Explanation): string => {
+const unwantedText = ({ wanted: { by }, causes, kubernetesVersion, effective }: Explanation): string => {
   if (by !== '') return `not recognised: ${clean(by)} does nothing here`;
   const has = (...codes: Cause['reason'][]): boolean => causes.some(({ reason }) => codes.includes(reason));
   if (has('PolicyIgnored')) return 'not every Node reads internalTrafficPolicy Local';
   if (has('ApiServer', 'ExternalName', 'Headless', 'NoSelector')) return 'no setting of this Service makes zones count';
-  if (has('NoEndpoints')) return 'no endpoint is ready';
+  if (has('NoEndpoints') && effective.noShare !== '') return effective.noShare;
   const isOld = Number(kubernetesVersion.split('.')[1]) < 21;
   return `not wanted: ${isOld ? 'before Kubernetes 1.21 there are no hints to ask for' : 'the Service has no recognised topology setting'}`;
 };

@@ -1752,7 +1752,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.35.1', spec: CLOSE, pods: null, extra: [OF_DAEMON_SET] },
     'Effective',
     '',
-    /^✓ effective: 100 %/,
+    /^✓ through its cluster IP 100 % .* was not seen \(workloads\)$/,
     /SPREAD every Node has an endpoint: the value PreferSameNode keeps .*; internalTrafficPolicy Local keeps them there/,
   ],
   [
@@ -1760,7 +1760,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.35.1', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], pods: null, extra: [OF_DAEMON_SET] },
     'Effective',
     '',
-    /^✓ effective: 100 %/,
+    /^✓ through its cluster IP 100 % .* was not seen \(workloads\)$/,
     /SPREAD every Node has an endpoint: the value PreferSameNode keeps connections on their Node/,
   ],
   [

@@ -113,7 +113,10 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
     const among = { image, controller: image, from, clients: [pod, ...clients.filter(counts)] };
     return [{ client, evidence, possible, all: areKnown && clients.every(counts), own, ...among }];
   });
-  const all = areKnown && clients.every(({ ambient }) => ambient === true);
-  const ztunnel = byDaemonSet('ztunnel', 'istio-ambient', daemonSets).map((each) => ({ ...each, all }));
+  const taken = clients.filter(({ ambient }) => ambient === true);
+  const all = areKnown && taken.length === clients.length;
+  const marks = taken.map((pod) => ({ object: `Pod ${pod.namespace}/${pod.name}`, field: 'ambient', value: 'true' }));
+  const [evidence = marks[0]] = byDaemonSet('ztunnel', 'istio-ambient', daemonSets).map((each) => each.evidence);
+  const ztunnel: Found[] = evidence ? [{ client: 'istio-ambient', evidence, all }] : [];
   return [...sidecars, ...ztunnel, ...byDaemonSet('kmesh', 'kmesh', daemonSets)];
 };

@@ -17,6 +17,8 @@ import {
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =
   /ingress-nginx|nginx-(?:(?:plus-)?ingress|gateway-fabric)|traefik|haproxy-ingress|haproxytech\/kubernetes-ingress|appscode\/(?:voyager|haproxy)|contour|envoyproxy\/gateway|\bkong\b|apisix|skipper|bigip-ctlr|cntr-ingress-svcs|agentgateway|inference-(?:scheduler|extension)|\bgloo\b|pomerium|emissary|http-add-on-interceptor/;
+/** What says whom those send to: a class, a Gateway or a rule does not. */
+const ROUTES = /Route|^(?:(?:TCP|UDP)?Ingress|HTTPProxy|HTTPScaledObject)$|(?:Mapping|TransportServer)$|^Virtual/;
 /** Istio's gateways: nothing beside the proxy, whose image injection may fill in. */
 export const GATEWAY = /istio(?:-release)?\/proxyv2|^auto$/;
 /** Other proxies, and what programs load balancers outside (NetScaler, Avi), by their images. */
@@ -151,9 +153,13 @@ export const unseenWatchers = (snapshot: ClusterSnapshot, service: Service, inde
   // An Ingress without a controller shows nothing.
   if (missing('pods', 'workloads').length === 2) return missing('pods', 'workloads', 'ingresses');
   const beside = receiversBeside(service, index);
+  // Waypoints of Istio have no entrance.
+  const isDoor = ({ routed, isGateway, entrance }: (typeof beside)[number]) => routed && (!isGateway || entrance);
+  const hasRoutes = itemsOf(snapshot.ingresses).some(({ kind }) => ROUTES.test(kind));
   return [
+    ...missing('workloads'),
     ...(index.controls.some((own) => !selects(service, own)) ? missing('pods') : []),
-    ...(beside.some(({ routed }) => routed) ? missing('ingresses') : []),
+    ...(!hasRoutes && beside.some(isDoor) ? ['ingresses' as const] : []),
     ...(beside.some(({ routed }) => !routed) ? missing(...ROLES) : []),
   ];
 };

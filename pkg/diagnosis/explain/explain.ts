@@ -24,7 +24,7 @@ import { scopeOf } from './scope.ts';
 import { waitingFor } from './waiting.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, failingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
-import { edgeRequest, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
+import { edgeRequest, isHinted, isUnlisted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
 
 /** `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong. */
 export type Verdict = 'Effective' | 'Assumed' | 'Unknown' | 'NotWanted' | 'Ineffective';
@@ -52,6 +52,7 @@ const whyNoShare = (facts: Facts): string => {
   if (service.spec?.type === 'ExternalName') return 'it is a DNS name';
   if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
   if (nodes.length === 0) return 'no ready Node is known';
+  if (isUnlisted(facts)) return 'no EndpointSlice is among these objects';
   if (endpoints.length === 0) return 'no endpoint is ready';
   if (routes.every(({ reason }) => reason === 'RouterUnknown')) return 'the data plane is not known';
   const at = [...new Set(endpoints.flatMap(({ nodeName }) => facts.index.zoneOf.get(nodeName) || []))].sort(byText);
@@ -259,7 +260,7 @@ export const diagnose = (
     if (effective.effective) return certainty === 'seen' ? 'Effective' : 'Assumed';
     if (!wanted.wanted) return 'NotWanted';
     // Hints may be right or wrong: whom they would serve is not known.
-    if (facts.nodes.length === 0) return 'Unknown';
+    if (facts.nodes.length === 0 || isUnlisted(facts)) return 'Unknown';
     const { unserved } = effective;
     if (unserved.length > 0 && unserved.every((zone) => facts.noZones.includes(zone))) return 'Unknown';
     // Every Node whose router is known keeps to hints; of the others nothing can be said.

@@ -253,7 +253,9 @@ export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index
   // A zone from which Amazon shifts traffic away has none (zone-shift of EKS).
   const isGone = slices.length === 0 && itemsOf(snapshot.slices).length > 0;
   const used = new Set(isGone ? index.zoneOf.values() : endpoints.map(({ zone }) => zone));
-  const own = hasSelector(service) && slices.every((slice) => isControllerSlice(slice)) ? pods : [];
+  // What names no Pod, as slices written by hand, shows none that is missing.
+  const isNamed = slices.every((slice) => isControllerSlice(slice)) && endpoints.every(({ targetRef }) => targetRef);
+  const own = hasSelector(service) && isNamed ? pods : [];
   const missing = own.filter((pod) => pod.ready && !written.has(pod.name) && used.has(index.zoneOf.get(pod.nodeName)));
   const moved = endpoints.filter(({ nodeName = '', zone }) => zone && zone !== (index.zoneOf.get(nodeName) || zone));
   const lack = `ready Pods without ready endpoint: ${listed(missing.map((pod) => pod.name))}`;

@@ -66,7 +66,7 @@ export const DIAGNOSIS_REASONS = {
   PodsWaiting:
     'See why in their events (`kubectl describe pod`): taints, requests, volumes, constraints. Autoscalers add Nodes in zones that a pool has; one that a pool or `minDomains` names and cannot have keeps Pods waiting.',
   SingleZone: 'Nothing to do.',
-  NoNodes: 'Include the Nodes: `kubectl get nodes,services,endpointslices -A -o yaml`.',
+  NoNodes: 'Include them: `kubectl get nodes,services,endpointslices -A -o yaml`.',
   NodeIgnored:
     'Update the data plane: kube-proxy (on EKS an add-on) reads hints for Nodes from 1.34 on, Calico eBPF from 3.31.5, Cilium from 1.20. On a DaemonSet `internalTrafficPolicy: Local` keeps them there without fallback.',
   ProxyMissedItsZone:

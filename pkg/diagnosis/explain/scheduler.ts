@@ -83,9 +83,7 @@ const roomOn = (node: Node, { requestMilliCpu = 0, podLabels, namespace }: Workl
   const allocatable = index.cpuOf.get(nameOf(node));
   if (requestMilliCpu === 0 || allocatable === undefined) return Infinity;
   const others = (index.podsOn.get(nameOf(node)) ?? []).filter(
-    ({ phase, ...pod }) =>
-      !['Succeeded', 'Failed'].includes(phase) &&
-      !(pod.namespace === namespace && matchesSelector({ matchLabels: podLabels }, pod.labels)),
+    (pod) => !(pod.namespace === namespace && matchesSelector({ matchLabels: podLabels }, pod.labels)),
   );
   const left = allocatable - sumBy(others, (pod) => pod.requestMilliCpu ?? 0);
   return Math.max(0, Math.floor(left / requestMilliCpu));

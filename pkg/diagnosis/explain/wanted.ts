@@ -69,6 +69,10 @@ const lackText = ({ service, ref, index }: Facts): string => {
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
+/** Every cluster has some: those of the API server. */
+export const isUnlisted = ({ snapshot }: Pick<Facts, 'snapshot'>): boolean => itemsOf(snapshot.slices).length === 0;
+const UNLISTED = 'No EndpointSlice, of any Service, is among these objects.';
+
 const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
   const [{ kinds }, { slices, name, routes, service, bypasses }] = [facts.index.bypasses, facts];
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
@@ -79,6 +83,7 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const others = joined && `Other clusters may have endpoints: ${joined.decides}. For that: ${joined.setting}.`;
   const { text, remedy: idle, causes } = waitingFor(facts);
   const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (causes[0]?.remedy ?? idle ?? unwritten));
+  if (isUnlisted(facts)) return [{ ...cause('given', 'NoEndpoints', UNLISTED, remedyOf('NoNodes')), fix: [] }];
   if (all.length === 0)
     return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
   if (endpoints.length > 0) return [];

@@ -121,10 +121,12 @@ export const createSliceReader = (): ((object: Fields, metadata: Metadata) => En
   );
 
   const endpointOf = (item: unknown): Endpoint => {
-    const { topology = {}, zone: named, nodeName: node, ...endpoint } = readEndpoint(item);
+    const { topology = {}, zone: named, nodeName: node, conditions, ...endpoint } = readEndpoint(item);
     if (endpoint.addresses.length === 0) throw new FieldError(['addresses'], ADDRESSES, endpoint.addresses);
     const zone = zoneIn(named ?? topology[LABEL_ZONE]) || undefined;
-    return { ...endpoint, ...defined({ zone, nodeName: node ?? topology[LABEL_HOSTNAME] }) };
+    // The controller, which reads only what says so as ready, always writes it: without it a slice is written by hand.
+    const own = { ...endpoint, conditions: { ready: true, ...conditions } };
+    return { ...own, ...defined({ zone, nodeName: node ?? topology[LABEL_HOSTNAME] }) };
   };
 
   const readSlice = shape({

@@ -80,9 +80,11 @@ const unplacedOf = (object: Fields): string | undefined => {
 };
 
 /** A Pod as far as it shows where clients and endpoints run. */
-export type PodSummary = Readonly<ReturnType<typeof podOf>>;
+export type PodSummary = Readonly<NonNullable<ReturnType<typeof podOf>>>;
 
+/** Undefined for one that has ended: it sends and answers nothing. */
 export const podOf = (object: Fields, metadata: Metadata) => {
+  if (/^(?:Succeeded|Failed)$/.test(textIn(object, 'status.phase'))) return undefined;
   const { namespace = '', name, labels = {} } = metadata;
   const volumes = listIn(object, 'spec.volumes').map((each) => textIn(each, 'persistentVolumeClaim.claimName'));
   const claims = volumes.filter((claim) => claim !== '');

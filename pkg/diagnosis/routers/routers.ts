@@ -10,7 +10,7 @@ import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { UNKNOWN, behaviourOf } from './behaviour.ts';
 import { routerAnswer, imageVersion, kubeProxyAnswer, selectsNode, selfOf, settingValue } from './kube-proxy.ts';
 import type { RouterAnswer, Scope } from './kube-proxy.ts';
-import { WINDOWS_BLIND, disablesKubeProxy, kubeletText, nodeSign } from './nodes.ts';
+import { WINDOWS_BLIND, computeTypeOf, disablesKubeProxy, kubeletText, nodeSign } from './nodes.ts';
 import { type DataPlane, KUBE_PROXY_AGENT, PLANES, type PlaneName, type Requirements, isAgent } from './planes.ts';
 import type { Certainty, Evidence, RouterObject, Stated } from './types.ts';
 
@@ -38,6 +38,8 @@ const contextOf = ({ objects, nodes, stated = {}, fallback }: RoutersInput) => {
     disabled: nodes.map(disablesKubeProxy).find((found) => found !== undefined),
     stated,
     fallback,
+    /** Where nothing of kube-system was read, as in the objects of one namespace, something may replace the proxy. */
+    isPart: !objects.some(({ namespace }) => namespace === 'kube-system'),
     /** Answers that were found for an agent, by the kubelet's version and what is doubted: a DaemonSet has one for thousands of Nodes. */
     ofAgents: new Map<RouterObject, Map<string, RouterAnswer>>(),
     /** Of each plane the object, of whichever Node, that shows it. */
@@ -208,7 +210,8 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
     const unsure = [...doubts, ...doubtsAbout(absent, KUBE_PROXY_AGENT), WOULD_SHOW];
     return kubeProxyAnswer(node, { doubts: unsure }, context);
   }
-  const { why, evidence, source } = sign;
+  const { evidence, source } = sign;
+  const why = context.isPart && computeTypeOf(node) === '' ? WOULD_SHOW : sign.why;
   return kubeProxyAnswer(node, { evidence, doubts: why === '' ? doubts : [...doubts, why], source }, context);
 };
 

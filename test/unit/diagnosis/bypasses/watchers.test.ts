@@ -179,7 +179,12 @@ describe('workloads that may go around the proxies', () => {
     ['nothing where nothing does', [edge()], { clusterRoles: unknown('x') }, []],
     ...['traefik:v3.5', 'nginx-ic/nginx-plus-ingress:3.4.0', 'istio/proxyv2:1.27.1'].map(
       (image) =>
-        [`Ingresses where ${image} routes by them`, [edge(image)], { ingresses: unknown('x') }, ['ingresses']] as const,
+        [
+          `Ingresses where ${image} routes by them`,
+          [edge(image), LB],
+          { ingresses: unknown('x') },
+          ['ingresses'],
+        ] as const,
     ),
   ];
   for (const [name, objects, missing, expected] of unseen) {

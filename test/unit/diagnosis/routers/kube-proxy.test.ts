@@ -12,6 +12,7 @@ const staticPod = (image: string) =>
 const ofPool = (pool: string, tag: string) =>
   daemonSet(`kube-proxy-${pool}`, `x/kube-proxy:${tag}`, { container: 'kube-proxy', nodeSelector: { pool } });
 const CONFIGURED = { args: ['--config=/var/lib/kube-proxy/config.conf'] };
+const OF_K3S = daemonSet('svclb-traefik', 'rancher/klipper-lb:v0.4.9', {});
 const OFF = 'featureGates:\n  TopologyAwareHints: false\n  ServiceTrafficDistribution: false\n';
 
 const CASES: readonly Case[] = [
@@ -117,7 +118,8 @@ const CASES: readonly Case[] = [
     [],
     { says: /nothing in these objects shows another one; add the DaemonSets/ },
   ],
-  ['k3s', 'kube-proxy * seen zone', [], { node: here({}, 'v1.33.4+k3s1'), says: /kubeletVersion/ }],
+  ['k3s', 'kube-proxy * seen zone', [OF_K3S], { node: here({}, 'v1.33.4+k3s1'), says: /kubeletVersion/ }],
+  ['a part of k3s', 'kube-proxy * assumed zone', [], { node: here({}, 'v1.33.4+k3s1'), says: /add the DaemonSets/ }],
   [
     'k3s with kube-proxy switched off',
     'unknown * unknown unknown',
