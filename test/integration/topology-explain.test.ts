@@ -40,6 +40,7 @@ const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   ZoneIsNone: 'the pool of Nodes has to be another',
   SingleZone: 'nothing is wrong',
   NodesInOneZone: 'nothing crosses; Nodes are added where the cluster is made',
+  PortOfSomePods: 'its slices say which Pods have the port; another is given where they are made',
   HintsIgnored: 'no setting of the Service or the cluster makes this version of the data plane read hints',
 };
 

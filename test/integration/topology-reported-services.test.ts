@@ -3280,8 +3280,8 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted/,
-    /→ Update, to 1\.24 or newer for the annotation, to 1\.31/,
-    /TopologyAwareHints|kubectl/,
+    /→ Update to 1\.24 or newer for the annotation .*, or update to 1\.31/,
+    /TopologyAwareHints on|kubectl/,
   ],
   [
     'https://github.com/metallb/metallb/issues/2475',
@@ -3325,6 +3325,34 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ its slices are not up to date/,
     /Slice web-8h2ml is left from when .* kubectl delete endpointslice web-8h2ml -n shop/,
     /look-again/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/pull/12201',
+    {
+      version: '1.29.4',
+      spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
+      service: { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' } },
+      endpoints: ['a', 'a', 'c'],
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /its Pods are not spread over zones \(PodsNotSpread\)/,
+    /those of an older roll-out too; .*"matchLabelKeys":\["pod-template-hash"\].* Also ZoneFailsHealthCheck/,
+    /PodsNotSpread .*topology-mode=Auto .*ZoneFailsHealthCheck/,
+  ],
+  [
+    'https://github.com/elastic/cloud-on-k8s/issues/9148',
+    {
+      spec: { selector: { app: 'web', role: 'data' } },
+      endpoints: ['a', 'a', 'b'],
+      pods: { topologySpreadConstraints: [] },
+      workload: ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch', 'logs'),
+      extra: [podOf('web-0', { nodeName: 'node-0' }, { app: 'web', role: 'data' })],
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /PodsNotSpread/,
+    /# Elasticsearch logs owns it, .* make it there under spec\.nodeSets\[\]\.podTemplate/,
   ],
 ];
 

@@ -285,7 +285,7 @@ export const CLIENTS = clients({
     byRule: 'MeshLoadBalancingStrategy',
     decides: "Kuma's Envoy chooses by tags; a zone of Kuma is the cluster, all others, near and far, are alike to it",
     setting:
-      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone and `crossZone.failover` as the order of other clusters (from 2.5; these get nothing without it; before kumahq/kuma#9690 of 2024 Pods need that label)',
+      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone and `crossZone.failover` as the order of other clusters (from 2.5; these get nothing without it; before kumahq/kuma#9690 of 2024 Pods need that label; a zone with few Pods gets all of its clients)',
     image: /\bkuma-(?:cp|dp):/,
     source: 'kumahq/kuma policies/meshloadbalancingstrategy; #8022, #5338, #5196; kumahq/kuma-website#1506',
   },

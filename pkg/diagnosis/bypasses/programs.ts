@@ -144,7 +144,11 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
   // PayU/redis-operator#152; redis.io "Redis cluster specification"
   [/redis-?cluster/i, 'reads from replicas of its zone (`READONLY`), where the client can', 'several', BY_SLOT],
-  [/redis|valkey|keydb|^:6379$/, 'in a cluster a client that reads from replicas of its zone'],
+  // valkey-io/valkey-io.github.io#186
+  [
+    /redis|valkey|keydb|^:6379$/,
+    'in a cluster a client that reads from replicas of its zone (Valkey 8.0 and newer: `availability-zone` of servers, AZ affinity of GLIDE)',
+  ],
   [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP', true, BY_SHARDS],
 ];
 

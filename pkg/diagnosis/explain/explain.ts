@@ -149,6 +149,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const [outside, way] = [outsideCauses(facts, wanted), entryOf(facts)];
   const isFirst = wanted || type !== 'NodePort' || way?.remedy !== NODE_PORT.remedy || isGateway(facts);
   const isNear = way?.policy === 'Local' || (nodes.length > 1 && isOnEveryNode(facts));
+  const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
+  const isFailed = isHard && !isAlone && !way?.failure && entry[0]?.reason === 'ZoneFailsHealthCheck';
   const isZoneOut = entry.some(({ reason }) => reason === 'ZoneFailsHealthCheck');
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const stray = strayCauses(facts);
@@ -180,6 +182,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // Which Node a node port is asked of is the client's choice, unless a load balancer is seen: that nothing asks for zones comes first.
     ...kind.filter(({ reason }) => reason === 'PolicyIgnored'),
     ...(isFirst && !way?.failure && !way?.isStranded && shutOut(facts, isZoneOut).length > 0 ? outside : []),
+    // What leaves a zone empty comes before what fails for that.
+    ...(isUnmet && isFailed ? spread : []),
     ...(isFirst || way?.failure ? entry : []),
     ...failingCauses(facts),
     ...sure,

@@ -13,7 +13,7 @@ import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, TEMPLATE, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
-import { evacuatedZones, hasFew } from './spread.ts';
+import { chosenBy, evacuatedZones, hasFew } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
@@ -156,7 +156,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   RouterNotOptedIn: annotate,
   ProxyNeedsAnnotation: annotate,
   InsufficientNodeInformation: useField,
-  ControlPlaneNodes: [useField, 'kubectl get nodes -L node-role.kubernetes.io/control-plane'],
+  ControlPlaneNodes: useField,
   OverloadThreshold: [ofSeed, useField, scaleToShare, both(scaleToShare, spreadOut), whyNotSpread],
   TooFewEndpoints: [ofSeed, useField, ...SPREADING, scaleToShare, both(scaleToShare, spreadOut)],
   HintsLost: [useField, () => [TOUCH]],
@@ -167,7 +167,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   EndpointWithoutHint: [SHOW_SLICES],
   SlicesBehind: [TOUCH],
   NodeNotHinted: [SHOW_SLICES],
-  NodeWithoutCpu: [useField, 'kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu'],
+  NodeWithoutCpu: useField,
   NodesInOneZone: (facts) => [TAKE_OFF, askingNote(facts)?.line ?? []].flat(),
   NodeWithoutZone: [both(labelNode, useField), labelNode],
   ClientNodeWithoutZone: labelNode,
@@ -214,7 +214,6 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   ],
   SingleEndpoint: MORE_PODS,
   PodsNotSpread: MORE_PODS,
-  PortOfSomePods: ['kubectl get {slices}'],
   HintedForOtherZone: [useField, SHOW_SLICES],
   UnevenLoad: [
     (facts) => {
@@ -287,15 +286,20 @@ const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   const asking = askingNote(facts, nearRemedy(facts) && 'internalTrafficPolicy')?.line ?? '';
   // The value was tried, and nothing came of it.
   if (reason === 'NotRequested') return asking === '' || asking.includes('"Auto"') ? [] : [asking];
-  if (!OF_PODS.test(reason)) return [];
+  if (!OF_PODS.test(reason) || (reason === 'SingleEndpoint' && chosenBy(facts) !== '')) return [];
   const change = hasFew(facts) ? { pointer: '/spec/replicas' } : TEMPLATE;
-  return facts.workloads.flatMap(({ marks }) => (marks && ownerNote(marks, change, facts.version)?.line) ?? []);
+  return facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, change, facts.version)?.line) ?? []);
 };
 
 /** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice, and so is what was tried with it. */
 export const fixOf = (reason: CauseReason, facts: Facts, tryOut: (changes: readonly Change[]) => Tried) => {
   const { namespace, name } = facts.ref;
-  const steps = provenSteps(reason, facts, tryOut).map((step) => {
+  // What asks for zones is no part of it where traffic comes from outside.
+  const isOutside = facts.service.spec?.externalTrafficPolicy === 'Local' && OF_PODS.test(reason);
+  const proven = provenSteps(reason, facts, tryOut).filter(
+    (step) => !(isOutside && isChange(step) && step.kind === 'Service'),
+  );
+  const steps = proven.map((step) => {
     const note = isChange(step) ? noteFor(step, facts) : undefined;
     return { step, note, advice: note?.reverts === true && note !== MEMBERS_NOTE ? fieldsOf(step) : asAdvice(step) };
   });

@@ -131,7 +131,7 @@ const BY_GUIDE =
 const installerOf = ({ labels, release: helm }: Facts['index']['bypasses']['daemonSets'][number]) => {
   const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
   if (release !== undefined)
-    return `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release}, then restart the agents`;
+    return `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release} (under key cilium where its chart wraps that of Cilium), then restart the agents`;
   if (set !== undefined)
     return `# Flux owns it: the same value in the source of Kustomization ${set}, then restart the agents`;
   if (labels['app.kubernetes.io/managed-by'] === 'kops')
@@ -147,7 +147,6 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
   const nodes = off.flatMap((route) => route.nodes);
   const [version = '<the installed one>'] = nodes.flatMap((node) => routers.of(node).version ?? []);
   const agent = bypasses.daemonSets.find(({ name }) => name === 'cilium');
-  const { release: helm = 'cilium' } = agent ?? {};
   const owned = agent && installerOf(agent);
   if (ownedRemedy(bypasses) !== undefined) return [];
   if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
@@ -163,10 +162,8 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
   const lines = CILIUM_TOPOLOGY_ON.map((line) =>
     line.replaceAll('kube-system', agent?.namespace ?? 'kube-system').replace('{version}', version),
   );
-  if (agent?.release === 'cilium') return lines.slice(0, 2);
-  return helm === 'cilium'
-    ? lines
-    : [`# in the values of Helm's release ${helm}, by what made it; else:`, ...lines.slice(2)];
+  if (agent?.release === undefined || agent.release === 'cilium') return agent?.release ? lines.slice(0, 2) : lines;
+  return [`# in the values of Helm's release ${agent.release}, by what made it; else:`, ...lines.slice(2)];
 };
 
 /** Causes in the proxies: hints that are, or would be, there and are ignored. */

@@ -210,7 +210,7 @@ const EDGE_THROUGH =
   'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it.';
 
 const EDGE_CILIUM =
-  'Have agents on edge Nodes read through yurthub: a DaemonSet of Cilium for them with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`, and `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
+  'Set `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg, and restart the agents of Cilium: yurthub filters what they read through it. Those that do not are to be a DaemonSet with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
 
 /** Its annotation, of OpenYurt or edge platforms like it (openyurtio/openyurt#590, #2269), and what has the data plane read the API server itself. */
 const edgeOf = ({ service, snapshot, nodes, index }: Facts) => {
@@ -269,9 +269,6 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
   return signs.flatMap(([is, text]) => (is ? [text] : [])).join('');
 };
 
-const GATED =
-  'Update, to 1.24 or newer for the annotation, to 1.31 or newer for `spec.trafficDistribution`: before 1.24 hints are behind a feature gate that EKS, GKE and AKS do not set.';
-
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref, options, version, shares, endpoints, bypasses } = facts;
   const { field, distribution, key, auto } = settingsFor(facts);
@@ -280,6 +277,10 @@ const refusedRequest = (facts: Facts): Cause => {
   const gate = isGated
     ? ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (off by default before 1.24)'
     : '';
+  const annotated =
+    isGated && facts.nodes.some(isManaged)
+      ? 'Update to 1.24 or newer for the annotation (before, hints have a feature gate, which EKS, GKE and AKS do not set)'
+      : `Set the annotation \`${key}: ${auto}\`${gate}`;
   // kubernetes-sigs/metrics-server#764
   const isFew = shares.kind === 'known' && endpoints.length < shares.ratios.size;
   const of = (ratios: ReadonlyMap<string, number>): string | undefined =>
@@ -294,11 +295,9 @@ const refusedRequest = (facts: Facts): Cause => {
         shares.nodes.length > 0 &&
         `while ready Node ${listed(shares.nodes)} has no ${shares.cause === 'NodeWithoutZone' ? 'zone' : 'allocatable CPU'}`;
   const vain = isFew ? 'to fewer endpoints than zones' : lacking;
-  const later = isGated && facts.nodes.some(isManaged) ? GATED : '';
   const ask = vain
     ? `Update to 1.31 or newer for \`spec.trafficDistribution\`: the annotation gives no hints ${vain}.`
-    : later ||
-      `Set the annotation \`${key}: ${auto}\`${gate}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
+    : `${annotated}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
   const set =
     distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
   const remedy = nearRemedy(facts) ?? `${isBare ? 'Once Nodes have zones: ' : ''}${field === undefined ? ask : set}`;
