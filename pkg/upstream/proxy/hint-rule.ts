@@ -8,7 +8,7 @@ import { type TrafficDistribution, fullName } from '../features.ts';
 import type { Reason } from '../reasons.ts';
 import { isOff } from '../wish.ts';
 import { type ProxyEndpoint, type Route, type RouteInput, type TopologyMode, mergeEndpoints } from './endpoints.ts';
-import { type Choice, buildRoute, familyOf, isFallback, portNames, portOf, whyNotProxied } from './kube-proxy.ts';
+import { type Choice, buildRoute, familyOf, onNode, portNames, portOf, usable, whyNotProxied } from './kube-proxy.ts';
 
 /** What of the Service makes the data plane look at hints. */
 interface OptIn {
@@ -151,12 +151,6 @@ const choose = (input: RouteInput, { rule, ignoring, unasked }: RuledProxy): Cho
   return answer(list, 'PreferSameZone', 'SameZoneHints');
 };
 
-/** Ready endpoints, else those that terminate and still serve. */
-const usable = (list: readonly ProxyEndpoint[], { readyOnly }: HintRule): readonly ProxyEndpoint[] => {
-  const ready = list.filter((endpoint) => endpoint.ready);
-  return ready.length > 0 || readyOnly === true ? ready : list.filter(isFallback);
-};
-
 /** Why these are used of what was chosen. */
 const reasonFor = ({ own, list, mode, reason }: ReturnType<typeof choose>, used: Choice['list']): Reason => {
   const anyReady = own.some(({ ready }) => ready);
@@ -173,15 +167,13 @@ export const ruledRoute = (input: RouteInput, proxy: RuledProxy): Route => {
   const { own: endpoints } = chosen;
   if (endpoints.length === 0) return buildRoute(input, { reason: 'NoEndpoints' });
   const { internalTrafficPolicy, externalTrafficPolicy } = input.service.spec ?? {};
-  const { policyBlind: blind } = proxy.rule;
+  const { policyBlind: blind, readyOnly = false } = proxy.rule;
   if ((blind === 'external' ? externalTrafficPolicy : !blind && internalTrafficPolicy) === 'Local') {
-    const node = nameOf(input.node);
-    const here = endpoints.filter(({ nodeName }) => node !== '' && nodeName === node);
-    const local = usable(here, proxy.rule);
+    const local = usable(onNode(endpoints, nameOf(input.node)), !readyOnly);
     const reason = local.length > 0 ? 'InternalTrafficPolicyLocal' : 'NoLocalEndpoints';
     return buildRoute(input, { local, reachable: local, used: local, endpoints, reason });
   }
-  const used = usable(chosen.list, proxy.rule);
+  const used = usable(chosen.list, !readyOnly);
   const mode = used.length > 0 ? chosen.mode : '';
   return buildRoute(input, { cluster: used, endpoints, mode, reason: reasonFor(chosen, used), cause: proxy.name });
 };

@@ -142,7 +142,16 @@ export const trafficPolicyOf = (service: Service, port: ServicePort | undefined,
 /** Since this minor the endpoint that is not terminating wins over another of the same address; before, the local one. */
 const PREFER_RUNNING_SINCE = 36;
 
-export const isFallback = ({ serving, terminating }: ProxyEndpoint): boolean => serving && terminating;
+/** Ready ones; else, with `fallback`, those that terminate and still serve. */
+export const usable = (list: readonly ProxyEndpoint[], fallback: boolean): readonly ProxyEndpoint[] => {
+  const ready = list.filter((endpoint) => endpoint.ready);
+  if (ready.length > 0 || !fallback) return ready;
+  return list.filter(({ serving, terminating }) => serving && terminating);
+};
+
+/** Endpoints on the node itself: hints do not matter. */
+export const onNode = (endpoints: readonly ProxyEndpoint[], node: string): readonly ProxyEndpoint[] =>
+  endpoints.filter(({ nodeName }) => node !== '' && nodeName === node);
 
 const isChosen = ({ nodeHints, zoneHints }: ProxyEndpoint, mode: TopologyMode, node: string, zone: string): boolean => {
   if (mode === '') return true;
@@ -152,20 +161,11 @@ const isChosen = ({ nodeHints, zoneHints }: ProxyEndpoint, mode: TopologyMode, n
 const chooseCluster = (input: RouteInput, endpoints: readonly ProxyEndpoint[], fallback: boolean): Choice => {
   const [nodeName, zone] = [nameOf(input.node), zoneOfNode(input.node)];
   if (!endpoints.some(({ ready }) => ready)) {
-    const list = fallback ? endpoints.filter(isFallback) : [];
+    const list = usable(endpoints, fallback);
     return { list, mode: '', reason: list.length > 0 ? 'TerminatingEndpoints' : 'NoReadyEndpoints' };
   }
   const { mode, reason } = hintDecision(input, endpoints, { nodeName, zone });
   return { mode, reason, list: endpoints.filter((item) => item.ready && isChosen(item, mode, nodeName, zone)) };
-};
-
-/** Endpoints on the node itself: ready ones, else those that terminate but still serve. Hints do not matter. */
-const chooseLocal = (endpoints: readonly ProxyEndpoint[], nodeName: string, fallback: boolean) => {
-  const own = endpoints.filter((endpoint) => nodeName !== '' && endpoint.nodeName === nodeName);
-  const ready = own.filter((endpoint) => endpoint.ready);
-  if (ready.length > 0 || !fallback) return { list: ready, terminating: false };
-  const list = own.filter(isFallback);
-  return { list, terminating: list.length > 0 };
 };
 
 const union = (left: readonly ProxyEndpoint[], right: readonly ProxyEndpoint[]): ProxyEndpoint[] =>
@@ -187,19 +187,19 @@ export const kubeProxyRoute = (input: RouteInput): Route => {
   const policy = trafficPolicyOf(service, port, isEnabled('ServiceInternalTrafficPolicy', version, gates));
   const fallback = isEnabled('ProxyTerminatingEndpoints', version, gates);
   const choice = policy.usesCluster ? chooseCluster(input, endpoints, fallback) : undefined;
-  const local = policy.usesLocal ? chooseLocal(endpoints, nodeName, fallback) : undefined;
+  const local = policy.usesLocal ? usable(onNode(endpoints, nodeName), fallback) : null;
   const cluster = choice?.list ?? null;
-  const needsUnion = choice !== undefined && (choice.mode !== '' || local?.terminating === true);
+  const needsUnion = choice !== undefined && (choice.mode !== '' || local?.some(({ ready }) => !ready) === true);
   const lists = {
     mode: choice?.mode ?? '',
     cluster,
-    local: local?.list ?? null,
-    reachable: needsUnion ? union(choice.list, local?.list ?? []) : (cluster ?? local?.list ?? []),
+    local,
+    reachable: needsUnion ? union(choice.list, local ?? []) : (cluster ?? local ?? []),
     endpoints,
     cause: 'kube-proxy before 1.24, for its externalTrafficPolicy Local,',
   };
   if (!policy.internalLocal) return buildRoute(input, { ...lists, reason: choice?.reason ?? 'NoEndpoints' });
-  const used = local?.list ?? [];
+  const used = local ?? [];
   const reason = used.length > 0 ? 'InternalTrafficPolicyLocal' : 'NoLocalEndpoints';
   return buildRoute(input, { ...lists, used, reason });
 };
