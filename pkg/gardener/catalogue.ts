@@ -7,9 +7,7 @@ import { isMadeByDruid } from '../routing/etcd-clients.ts';
 import { atLeast, versionIn } from '../routing/version.ts';
 import type { CatalogueEntry, Scope } from './types.ts';
 
-type EntryOptions = Pick<CatalogueEntry, 'owner' | 'consumers'> & Partial<CatalogueEntry>;
-
-const service = (scope: Scope, name: string, options: EntryOptions): CatalogueEntry => ({
+const service = (scope: Scope, name: string, options: Partial<CatalogueEntry> = {}): CatalogueEntry => ({
   service: name,
   scope,
   source: { kind: 'Service', name },
@@ -20,49 +18,28 @@ const service = (scope: Scope, name: string, options: EntryOptions): CatalogueEn
 
 // Writing the Etcd would keep gardenlet waiting: druid acts only when its owner asks (EnableEtcdSpecAutoReconcile is false), and
 // until then observedGeneration lags. Writing the Service is denied by druid's etcdcomponents webhook. So neither is written.
-const etcd = (scope: Scope, name: string, consumers: readonly string[]): CatalogueEntry =>
-  service(scope, `${name}-client`, { source: { kind: 'Etcd', name }, owner: 'etcd-druid', consumers });
+const etcd = (scope: Scope, name: string): CatalogueEntry =>
+  service(scope, `${name}-client`, { source: { kind: 'Etcd', name } });
 
 // Gardener's control-plane webhook contract expects no mutation of these at admission.
-const apiServer = (scope: Scope, name: string, options: EntryOptions): CatalogueEntry =>
-  service(scope, name, { condition: 'notLayerSeven', mutableAtAdmission: false, ...options });
-
-const byManager = (name: string, ...consumers: readonly string[]): CatalogueEntry =>
-  service('garden', name, { owner: 'gardener-resource-manager', consumers });
+const apiServer = (scope: Scope, name: string): CatalogueEntry =>
+  service(scope, name, { condition: 'notLayerSeven', mutableAtAdmission: false });
 
 const SHOOT: readonly CatalogueEntry[] = [
-  etcd('shoot', 'etcd-main', ['kube-apiserver']),
-  etcd('shoot', 'etcd-events', ['kube-apiserver']),
-  apiServer('shoot', 'kube-apiserver', {
-    owner: 'gardenlet',
-    consumers: [
-      'kube-controller-manager',
-      'kube-scheduler',
-      'cloud-controller-manager',
-      'gardener-resource-manager',
-      'machine-controller-manager',
-    ],
-  }),
-  service('shoot', 'gardener-resource-manager', { owner: 'gardenlet', consumers: ['kube-apiserver'] }),
-  service('shoot', 'vpa-webhook', { owner: 'gardenlet', consumers: ['kube-apiserver'] }),
+  etcd('shoot', 'etcd-main'),
+  etcd('shoot', 'etcd-events'),
+  apiServer('shoot', 'kube-apiserver'),
+  service('shoot', 'gardener-resource-manager'),
+  service('shoot', 'vpa-webhook'),
 ];
 
 const GARDEN: readonly CatalogueEntry[] = [
-  etcd('garden', 'virtual-garden-etcd-main', ['virtual-garden-kube-apiserver', 'gardener-apiserver']),
-  etcd('garden', 'virtual-garden-etcd-events', ['virtual-garden-kube-apiserver']),
-  apiServer('garden', 'virtual-garden-kube-apiserver', {
-    owner: 'gardener-operator',
-    consumers: [
-      'virtual-garden-kube-controller-manager',
-      'gardener-controller-manager',
-      'gardener-scheduler',
-      'gardener-admission-controller',
-      'gardener-dashboard',
-    ],
-  }),
-  byManager('gardener-apiserver', 'virtual-garden-kube-apiserver'),
-  byManager('gardener-admission-controller', 'virtual-garden-kube-apiserver', 'gardener-apiserver'),
-  byManager('terminal-controller-manager', 'virtual-garden-kube-apiserver'),
+  etcd('garden', 'virtual-garden-etcd-main'),
+  etcd('garden', 'virtual-garden-etcd-events'),
+  apiServer('garden', 'virtual-garden-kube-apiserver'),
+  service('garden', 'gardener-apiserver'),
+  service('garden', 'gardener-admission-controller'),
+  service('garden', 'terminal-controller-manager'),
 ];
 
 /** Every row, shoot control planes first. */

@@ -42,7 +42,7 @@ export type RoutingDecision =
 /** Whether a catalogue entry belongs to a Shoot's control plane or to the garden. */
 export type Scope = 'shoot' | 'garden';
 
-/** One row of the catalogue of Services: who owns it, and under which condition it routes by zone. */
+/** One row of the catalogue of Services: what decides about it, and under which condition it routes by zone. */
 export interface CatalogueEntry {
   /** Name of the Service whose traffic is meant. */
   readonly service: string;
@@ -52,12 +52,8 @@ export interface CatalogueEntry {
    * Etcd nor what druid makes is ever written.
    */
   readonly source: { readonly kind: 'Service' | 'Etcd'; readonly name: string };
-  /** Component that rewrites the object. */
-  readonly owner: 'gardenlet' | 'etcd-druid' | 'gardener-operator' | 'gardener-resource-manager';
   /** Extra condition beside the setting, zones and HA. */
   readonly condition: 'none' | 'notLayerSeven';
-  /** Who connects to it. */
-  readonly consumers: readonly string[];
   /** False for objects that Gardener's contract says admission must not mutate. */
   readonly mutableAtAdmission: boolean;
 }

@@ -8,9 +8,7 @@ export interface CatalogueEntry {
         readonly kind: 'Service' | 'Etcd';
         readonly name: string;
     };
-    readonly owner: 'gardenlet' | 'etcd-druid' | 'gardener-operator' | 'gardener-resource-manager';
     readonly condition: 'none' | 'notLayerSeven';
-    readonly consumers: readonly string[];
     readonly mutableAtAdmission: boolean;
 }
 export interface ConfiguredSelection {

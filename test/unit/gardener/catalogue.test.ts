@@ -14,21 +14,21 @@ const object = (name: string, managed?: string): KubernetesObject => ({
 
 describe('the catalogue', () => {
   it('has the rows that Gardener has', () => {
-    const rows = CATALOGUE.map(({ scope, service, source, owner, condition, mutableAtAdmission }) =>
-      [scope, service, `${source.kind} ${source.name}`, owner, condition, mutableAtAdmission].join(' | '),
+    const rows = CATALOGUE.map(({ scope, service, source, condition, mutableAtAdmission }) =>
+      [scope, service, `${source.kind} ${source.name}`, condition, mutableAtAdmission].join(' | '),
     );
     expect(rows).to.deep.equal([
-      'shoot | etcd-main-client | Etcd etcd-main | etcd-druid | none | true',
-      'shoot | etcd-events-client | Etcd etcd-events | etcd-druid | none | true',
-      'shoot | kube-apiserver | Service kube-apiserver | gardenlet | notLayerSeven | false',
-      'shoot | gardener-resource-manager | Service gardener-resource-manager | gardenlet | none | true',
-      'shoot | vpa-webhook | Service vpa-webhook | gardenlet | none | true',
-      'garden | virtual-garden-etcd-main-client | Etcd virtual-garden-etcd-main | etcd-druid | none | true',
-      'garden | virtual-garden-etcd-events-client | Etcd virtual-garden-etcd-events | etcd-druid | none | true',
-      'garden | virtual-garden-kube-apiserver | Service virtual-garden-kube-apiserver | gardener-operator | notLayerSeven | false',
-      'garden | gardener-apiserver | Service gardener-apiserver | gardener-resource-manager | none | true',
-      'garden | gardener-admission-controller | Service gardener-admission-controller | gardener-resource-manager | none | true',
-      'garden | terminal-controller-manager | Service terminal-controller-manager | gardener-resource-manager | none | true',
+      'shoot | etcd-main-client | Etcd etcd-main | none | true',
+      'shoot | etcd-events-client | Etcd etcd-events | none | true',
+      'shoot | kube-apiserver | Service kube-apiserver | notLayerSeven | false',
+      'shoot | gardener-resource-manager | Service gardener-resource-manager | none | true',
+      'shoot | vpa-webhook | Service vpa-webhook | none | true',
+      'garden | virtual-garden-etcd-main-client | Etcd virtual-garden-etcd-main | none | true',
+      'garden | virtual-garden-etcd-events-client | Etcd virtual-garden-etcd-events | none | true',
+      'garden | virtual-garden-kube-apiserver | Service virtual-garden-kube-apiserver | notLayerSeven | false',
+      'garden | gardener-apiserver | Service gardener-apiserver | none | true',
+      'garden | gardener-admission-controller | Service gardener-admission-controller | none | true',
+      'garden | terminal-controller-manager | Service terminal-controller-manager | none | true',
     ]);
   });
 });
