@@ -853,6 +853,14 @@ const ROWS: readonly ReportedRow[] = [
     /before Kubernetes 1\.19 none that is cordoned.* → Uncordon Nodes with its Pods\./,
   ],
   [
+    'https://github.com/cilium/cilium/issues/11746',
+    { version: '1.18.9', spec: LOCAL_PORTS, pending: true, endpoints: ['a'], plane: cilium('1.7.4') },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside enters through the Node whose port/,
+    /drops what their own Pods send to its node port\. → Have Pods use the cluster IP .* Cilium to 1\.9/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/77018',
     {
       version: '1.14.1',

@@ -306,9 +306,10 @@ export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Fa
   const [row, there = []] = [...out].find(([found]) => found !== undefined) ?? [];
   // They know addresses only: no host names, and none that a load balancer keeps for itself.
   const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
-  if (!has || row === undefined) return [];
-  const [router, mode, , who, also] = row;
-  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): ${router}${mode && ` in ${mode} mode`} there drops what ${who} send to its external address.`;
+  if (row === undefined) return [];
+  const [router, mode, , who, also, ports] = row;
+  if (!has && !(ports && service.spec.type === 'NodePort')) return [];
+  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): ${router}${mode && ` in ${mode} mode`} there drops what ${who} send to its ${has ? 'external address' : 'node port'}.`;
   return say(evidence, also);
 };
 

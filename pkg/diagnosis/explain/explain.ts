@@ -181,7 +181,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...evacuation,
     // Which Node a node port is asked of is the client's choice, unless a load balancer is seen: that nothing asks for zones comes first.
     ...kind.filter(({ reason }) => reason === 'PolicyIgnored'),
-    ...(isFirst && !way?.failure && !way?.isStranded && shutOut(facts, isZoneOut).length > 0 ? outside : []),
+    ...(!way?.failure && !way?.isStranded && shutOut(facts, isZoneOut).length > 0 ? outside : []),
     // What leaves a zone empty comes before what fails for that.
     ...(isUnmet && isFailed ? spread : []),
     ...(isFirst || way?.failure ? entry : []),
