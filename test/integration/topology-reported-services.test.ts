@@ -1903,6 +1903,18 @@ const ROWS: readonly ReportedRow[] = [
     /BYPASSED/,
   ],
   [
+    'https://github.com/istio/istio/issues/27619',
+    {
+      spec: { ports: [{ name: 'tcp', port: 80 }] },
+      plane: cilium('1.16.1'),
+      extra: [sidecar('istio-proxy', 'proxyv2')],
+    },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: /,
+    /the sidecar of Istio \(Pod shop\/client\) sees the endpoint .*socketLB\.hostNamespaceOnly=true/,
+  ],
+  [
     'https://github.com/linkerd/linkerd2/issues/9674',
     { spec: { ports: GRPC.ports }, plane: cilium('1.16.1'), extra: [MESHED, ...frontOf('web')] },
     'NotWanted',

@@ -201,6 +201,9 @@ export const steersClient = (annotation: string): boolean =>
   NODES_OF_BALANCER.test(annotation) ||
   Object.values<Client>(CLIENTS).some(({ usesClusterIp }) => usesClusterIp === annotation);
 
+/** Prefixes by which a port is no HTTP for Istio (istio/istio pkg/config/kube/conversion.go); of other names it looks at what is sent. */
+export const AS_TCP = /^(?:tcp|tls|mongo|mysql|redis)(?:-|$)/i;
+
 /** Data planes that replace the cluster IP when a Pod connects, before its sidecar sees it: by which setting, unless by which, and how to leave it. */
 export const SOCKETS = [
   // cilium/cilium#16583, #28304, gardener-extension-networking-cilium docs/usage/usage.md; projectcalico/calico#6908, #8139

@@ -13,6 +13,7 @@ import { mapEndpoints } from '../../upstream/controller/allocation.ts';
 import { inZoneShare, isDrained, trafficOf, wishOf } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
+import { AS_TCP } from '../bypasses/kinds.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
@@ -266,10 +267,11 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
   const isThin = counts.some((own) => own * clientZones.length < endpoints.length);
   const hinted = endpoints.some(({ forZones }) => forZones.length > 0);
   const sockets = index.bypasses.sockets.find(([plane]) => index.answers.every(({ title }) => title === plane));
-  // Istio's sidecar finds HTTP by its host all the same (cilium/cilium#28304).
+  // Istio's sidecar finds HTTP by its host all the same (cilium/cilium#28304), and TCP by the cluster IP (istio/istio#27619).
+  const isTcp = (service.spec?.ports ?? []).every(({ appProtocol, name = '' }) => AS_TCP.test(appProtocol ?? name));
   const { blind = [], bypasses = [] } = Object.groupBy(
     bypassesOf(service, index.bypasses, { count, isZoned, isThin, hinted }),
-    ({ client }) => (sockets !== undefined && client === 'linkerd' ? 'blind' : 'bypasses'),
+    ({ client }) => (sockets && (client === 'linkerd' || (client === 'istio' && isTcp)) ? 'blind' : 'bypasses'),
   );
   return {
     snapshot,
@@ -304,7 +306,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     endpoints,
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,
     /** Sidecars that see the endpoint which the data plane picked, for want of a setting. */
-    blind: blind.flatMap(({ evidence, possible }) => (possible || !sockets ? [] : [{ evidence, sockets }])),
+    blind: blind.flatMap((own) => (own.possible || !sockets ? [] : [{ ...own, sockets }])),
     /** What meters saw go past it. */
     past,
     ...owners,

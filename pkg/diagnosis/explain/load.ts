@@ -5,6 +5,7 @@ import { countBy, objectTitle } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { callingOf } from '../bypasses/members.ts';
 import { TRAEFIK } from '../bypasses/clients.ts';
+import { AS_TCP } from '../bypasses/kinds.ts';
 import { BY_ROLES } from '../bypasses/programs.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -126,8 +127,8 @@ export const balanceCauses = (facts: Facts): Cause[] =>
 
 /** Of sidecars that balance nothing, as the endpoint is picked before. */
 export const blindCauses = ({ blind, name }: Facts): Cause[] =>
-  blind.map(({ evidence: { object }, sockets: [plane, , , remedy] }) => {
-    const picked = `${plane} replaces the cluster IP of Service ${name} when a Pod connects: the sidecar of Linkerd (${object}) sees the endpoint that was picked, and balances no requests.`;
+  blind.map(({ client, evidence: { object }, sockets: [plane, , , remedy] }) => {
+    const picked = `${plane} replaces the cluster IP of Service ${name} when a Pod connects: the sidecar of ${client === 'istio' ? 'Istio' : 'Linkerd'} (${object}) sees the endpoint that was picked, and balances nothing.`;
     return cause('used', 'StickyClients', picked, remedy);
   });
 
@@ -215,8 +216,6 @@ const OF_ZTUNNEL =
 /** emissary-ingress/emissary#326, #1257; by default it goes to the cluster IP, in which it sees one address */
 const OF_EMISSARY =
   'Have {mapping} name a KubernetesEndpointResolver as `resolver`, with a `load_balancer`: Emissary then balances requests over Pods, in whatever zone. Or: ';
-/** Prefixes by which a port is no HTTP for Istio (istio/istio pkg/config/kube/conversion.go); of other names it looks at what is sent. */
-const AS_TCP = /^(?:tcp|tls|mongo|mysql|redis)(?:-|$)/i;
 const NAMED_REMEDY =
   'Name the port `grpc-…`, or set its `appProtocol: grpc`, which comes before the name: then sidecars balance requests.';
 
