@@ -1373,6 +1373,22 @@ const ROWS: readonly ReportedRow[] = [
     /connections from there fail/,
   ],
   [
+    'https://github.com/kubeovn/kube-ovn/issues/5479',
+    { plane: KUBE_OVN, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /all connections of one address go to one endpoint\. → Use kube-proxy: `--enable-lb=false`/,
+  ],
+  [
+    'https://github.com/siderolabs/talos/issues/11877',
+    { endpoints: ['a', 'a'], pods: { topologySpreadConstraints: [], affinity: BY_NODE } },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ its Pods are not spread/,
+    /by Node was not met when they were placed\. → Delete one of its Pods: .* For zones: Add a topologySpreadConstraint/,
+  ],
+  [
     'https://github.com/kubeedge/kubeedge/issues/6088',
     { spec: CLOSE, plane: [kubeProxy('1.33.2'), daemonSet('edgemesh-agent', 'kubeedge/edgemesh-agent:v1.17.0')] },
     'Unknown',
@@ -3048,7 +3064,8 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/kyma-project/kyma/issues/15085',
     {
       spec: { clusterIP: 'None', ports: [{ name: 'client', port: 4222 }] },
-      endpoints: ['a', 'a', 'a'],
+      nodes: ['a', 'a', 'a', 'b', 'c'],
+      endpoints: ['a', 'a::1', 'a::2'],
       pods: { topologySpreadConstraints: [], affinity: BY_NODE },
     },
     'NotWanted',

@@ -272,8 +272,11 @@ export const stickyCauses = (facts: Facts): Cause[] => {
       bypasses.some(({ all, passes }) => all && !passes) ? 'prerequisite' : 'used',
     );
   const runs = (plane: RouterName): boolean => answers.some(({ router }) => router === plane);
-  const hashed = (what: string, by: 'of' | 'to') =>
-    sticky(`${what}: all connections ${by} one address go to one endpoint.`, SCHEDULER_REMEDY, 'used');
+  const hashed = (what: string, by: 'of' | 'to', remedy = SCHEDULER_REMEDY) =>
+    sticky(`${what}: all connections ${by} one address go to one endpoint.`, remedy, 'used');
+  // kubeovn/kube-ovn#5479
+  if (runs('kube-ovn') && facts.wish.mode === 'none' && internalTrafficPolicy !== 'Local')
+    return hashed('Kube-OVN (seen up to 1.14)', 'of', 'Use kube-proxy: `--enable-lb=false` of kube-ovn-controller.');
   const by = hashing?.settings['ipvs.scheduler'] ?? '';
   const isOld = answers.some(({ version }) => /^1\.(?:1?\d|2[0-6])\./.test(version ?? ''));
   if (hashing !== undefined && runs('kube-proxy') && (by !== 'mh' || isOld)) {

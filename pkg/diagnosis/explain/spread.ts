@@ -152,9 +152,16 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const [shrunk, evened] = facts.autoscalers.some(byMean) // kubernetes/kubernetes#89922
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
-  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? ', and its podAntiAffinity counts Nodes, not zones' : ''}.`;
+  // siderolabs/talos#11877, kubernetes/kubeadm#1657
+  const isOnOne = apartByNode && !held && countBy(facts.endpoints, ({ nodeName }) => nodeName).size === 1;
+  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? `, and its podAntiAffinity ${isOnOne ? 'by Node was not met when they were placed' : 'counts Nodes, not zones'}` : ''}.`;
   const isBare = constraint === undefined && (!zoneAntiAffinity || apartInVain); // Azure/AKS#3036
   if (isBare && facts.makers.length > 1 && workload.podLabels['rollout-group']) return say(bare, EACH_REMEDY);
+  if (isBare && isOnOne && !apartInVain)
+    return say(
+      bare,
+      `Delete one of its Pods: the podAntiAffinity is a preference, which counts when a Pod is placed, and the next one goes to another Node that has room. For zones: ${remedyOf('PodsNotSpread')}`,
+    );
   if (isBare)
     return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? undefined : APART_REMEDY);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
