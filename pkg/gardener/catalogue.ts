@@ -45,7 +45,19 @@ const GARDEN: readonly CatalogueEntry[] = [
 /** Every row, shoot control planes first. */
 export const CATALOGUE: readonly CatalogueEntry[] = [...SHOOT, ...GARDEN];
 
-const catalogueEntriesOf = (scope: Scope): readonly CatalogueEntry[] => (scope === 'shoot' ? SHOOT : GARDEN);
+/** Services of the same namespaces that Gardener leaves out although their names look like it: they get settings only when labelled `managed`. */
+export const NOT_TOPOLOGY_AWARE: Readonly<Record<Scope, readonly string[]>> = {
+  shoot: ['kube-apiserver-mtls', 'kube-apiserver-connection-upgrade'],
+  garden: [
+    'gardener-resource-manager',
+    'vpa-webhook',
+    'virtual-garden-gardener-resource-manager',
+    'gardener-dashboard',
+    'gardener-discovery-server',
+  ],
+};
+
+export const catalogueEntriesOf = (scope: Scope): readonly CatalogueEntry[] => (scope === 'shoot' ? SHOOT : GARDEN);
 
 export const entryOfService = (scope: Scope, name: string): CatalogueEntry | undefined =>
   catalogueEntriesOf(scope).find((entry) => entry.service === name);

@@ -1,13 +1,16 @@
 // The public face of pkg/gardener: what Seed, Garden, Shoot and namespaces mean for routing by zone, and which Services it concerns.
 export {
   assessZones,
+  controlPlaneNamespace,
   distinctZones,
   failureToleranceType,
   gardenTopologyAwareRoutingEnabled,
   isGardenHighAvailabilityEnabled,
+  isHighAvailabilityConfigured,
   isMultiZonalShootControlPlane,
   isSelfHostedShoot,
   isTopologyAwareRoutingEnabled,
+  isTopologyAwareRoutingForShootControlPlaneEnabled,
   seedTopologyAwareRoutingEnabled,
 } from './decide.ts';
 export type { ZoneAssessment } from './decide.ts';
@@ -15,7 +18,15 @@ export { decideLayerSeven, isIstioTlsTerminationDisabled, mtlsServiceName } from
 export type { LayerSevenDecision, LayerSevenEvidence } from './catalogue.ts';
 export { classifyNamespace } from './types.ts';
 export type { NamespaceClass } from './types.ts';
-export { CATALOGUE, entryOfEtcd, entryOfService, selectEtcd, selectService } from './catalogue.ts';
+export {
+  CATALOGUE,
+  NOT_TOPOLOGY_AWARE,
+  catalogueEntriesOf,
+  entryOfEtcd,
+  entryOfService,
+  selectEtcd,
+  selectService,
+} from './catalogue.ts';
 export type { Selection } from './catalogue.ts';
 export {
   decideClusterRouting,

@@ -33,6 +33,7 @@ export interface LayerSevenEvidence {
     readonly gardenerVersion?: string;
     readonly configured?: boolean;
 }
+export declare const NOT_TOPOLOGY_AWARE: Readonly<Record<Scope, readonly string[]>>;
 export type NamespaceClass = {
     readonly kind: 'shoot';
     readonly zones: readonly string[];
@@ -101,9 +102,11 @@ export type ZoneAssessment = {
 };
 export declare const assessReading: (reading: RoutingConfigReading, extensionClass: ExtensionClass) => RoutingConfigReading;
 export declare const assessZones: (zones: readonly string[] | null | undefined) => ZoneAssessment;
+export declare const catalogueEntriesOf: (scope: Scope) => readonly CatalogueEntry[];
 export declare const classifyNamespace: ({ metadata }: Namespace) => NamespaceClass;
 export declare const configuredEtcdSelection: (selection: Selection, object: KubernetesObject, governing: Governing | undefined) => Selection;
 export declare const configuredSelection: (selection: Selection, object: KubernetesObject, governing: Governing | undefined) => ConfiguredSelection;
+export declare const controlPlaneNamespace: (shoot: Pick<Shoot, 'spec' | 'status'>) => string | undefined;
 export declare const decideClusterRouting: (zones: readonly string[] | undefined) => RoutingDecision;
 export declare const decideGardenRouting: (garden: Pick<Garden, 'metadata' | 'spec'> | null | undefined) => RoutingDecision;
 export declare const decideLayerSeven: (evidence: LayerSevenEvidence) => LayerSevenDecision;
@@ -120,11 +123,13 @@ export declare const gardenTopologyAwareRoutingEnabled: (garden: Pick<Garden, 's
 export declare const governingExtension: (extensions: readonly ReadExtension[], wanted: ExtensionClass) => Governing | undefined;
 export declare const heldByConfiguration: (decision: RoutingDecision, governing: Governing | undefined) => RoutingDecision;
 export declare const isGardenHighAvailabilityEnabled: (garden: Maybe<Pick<Garden, 'spec'>>) => boolean;
+export declare const isHighAvailabilityConfigured: (shoot: Maybe<Pick<Shoot, 'spec'>>) => boolean;
 export declare const isIstioTlsTerminationDisabled: (annotations: Readonly<StringMap> | undefined) => boolean;
 export declare const isMultiZonalShootControlPlane: (shoot: Maybe<Pick<Shoot, 'spec'>>) => boolean;
 export declare const isResponsible: (extension: Extension, classes: readonly ExtensionClass[]) => boolean;
 export declare const isSelfHostedShoot: (shoot: Maybe<Pick<Shoot, 'spec'>>) => boolean;
 export declare const isTopologyAwareRoutingEnabled: (settings: TopologyAwareRoutingSettings | null | undefined) => boolean;
+export declare const isTopologyAwareRoutingForShootControlPlaneEnabled: (seed: Maybe<Pick<Seed, 'spec'>>, shoot: Maybe<Pick<Shoot, 'spec'>>) => boolean;
 export declare const mtlsServiceName: (serviceName: string) => string;
 export declare const seedTopologyAwareRoutingEnabled: (seed: Pick<Seed, 'spec'> | null | undefined) => boolean;
 export declare const selectEtcd: (object: KubernetesObject, scope: Scope) => Selection;

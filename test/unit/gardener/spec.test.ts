@@ -4,8 +4,10 @@ import { describe, it } from 'mocha';
 import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../../../pkg/apis/gardener.ts';
 import {
   assessZones,
+  controlPlaneNamespace,
   failureToleranceType,
   gardenTopologyAwareRoutingEnabled,
+  isHighAvailabilityConfigured,
   isMultiZonalShootControlPlane,
   isSelfHostedShoot,
   isTopologyAwareRoutingEnabled,
@@ -38,34 +40,38 @@ describe('the topology-aware routing setting', () => {
 
 describe('failure tolerance of a shoot', () => {
   const withControlPlane = (controlPlane: unknown): Shoot => ({ spec: { controlPlane } }) as Shoot;
-  const cases: { name: string; shoot: Shoot | null | undefined; type: string | undefined }[] = [
-    { name: 'undefined', shoot: undefined, type: undefined },
-    { name: 'null', shoot: null, type: undefined },
-    { name: 'no spec', shoot: {}, type: undefined },
-    { name: 'no control plane', shoot: { spec: {} }, type: undefined },
-    { name: 'null control plane', shoot: withControlPlane(null), type: undefined },
-    { name: 'empty control plane', shoot: withControlPlane({}), type: undefined },
+  const cases: { name: string; shoot: Shoot | null | undefined; type: string | undefined; configured: boolean }[] = [
+    { name: 'undefined', shoot: undefined, type: undefined, configured: false },
+    { name: 'null', shoot: null, type: undefined, configured: false },
+    { name: 'no spec', shoot: {}, type: undefined, configured: false },
+    { name: 'no control plane', shoot: { spec: {} }, type: undefined, configured: false },
+    { name: 'null control plane', shoot: withControlPlane(null), type: undefined, configured: false },
+    { name: 'empty control plane', shoot: withControlPlane({}), type: undefined, configured: false },
     {
       name: 'null high availability',
       shoot: withControlPlane({ highAvailability: null }),
       type: undefined,
+      configured: false,
     },
     {
       name: 'empty high availability',
       shoot: withControlPlane({ highAvailability: {} }),
       type: undefined,
+      configured: true,
     },
     {
       name: 'null failure tolerance',
       shoot: withControlPlane({ highAvailability: { failureTolerance: null } }),
       type: undefined,
+      configured: true,
     },
-    { name: 'node', shoot: shoot({ failureTolerance: 'node' }), type: 'node' },
-    { name: 'zone', shoot: shoot({ failureTolerance: 'zone' }), type: 'zone' },
+    { name: 'node', shoot: shoot({ failureTolerance: 'node' }), type: 'node', configured: true },
+    { name: 'zone', shoot: shoot({ failureTolerance: 'zone' }), type: 'zone', configured: true },
   ];
-  for (const { name, shoot: object, type } of cases) {
+  for (const { name, shoot: object, type, configured } of cases) {
     it(name, () => {
       expect(failureToleranceType(object)).to.equal(type);
+      expect(isHighAvailabilityConfigured(object)).to.equal(configured);
       expect(isMultiZonalShootControlPlane(object)).to.equal(type === 'zone');
     });
   }
@@ -83,6 +89,12 @@ describe('self-hosted shoots', () => {
     ).to.equal(false);
     for (const nothing of [undefined, null, {}, { spec: { provider: {} } }])
       expect(isSelfHostedShoot(nothing)).to.equal(false);
+  });
+
+  it('have their control plane in kube-system, others where the technical ID says', () => {
+    expect(controlPlaneNamespace(selfHosted)).to.equal('kube-system');
+    expect(controlPlaneNamespace(hosted)).to.equal('shoot--foo--bar');
+    expect(controlPlaneNamespace({})).to.equal(undefined);
   });
 });
 
