@@ -127,9 +127,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const called = service.spec?.clusterIP === 'None' ? { decides: UNCALLED, setting: '' } : kept;
     const plain = client === 'kube-apiserver' ? (index.isHosted ? HOSTED : called) : (redirect ?? kept);
     const own = entry.settings['outside'] === undefined ? plain : OUTSIDE;
-    // All connections to its cluster IP (cilium/cilium#48738); the Service of a Gateway has no selector.
-    const isTaken = client === 'cilium-redirect' && redirect === undefined && ways.length === 1;
-    const all = isTaken || (client === 'cilium-envoy' && hasSelector(service));
+    const all = client === 'cilium-redirect' && redirect === undefined && ways.length === 1;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own, from, all }];
   });
 
@@ -217,7 +215,9 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
     const { client, evidence, controller = '', possible = false, ...seen } = { ...way, ...more };
     const { own = client === 'node-local-dns' ? index.ofCache : {} } = seen;
-    const isTaken = isWaypoint && found.some((each) => each.client === 'istio-ambient' && each.all);
+    // All connections to its cluster IP (cilium/cilium#48738); the Service of a Gateway has no selector.
+    const isOfEnvoy = client === 'cilium-envoy' && hasSelector(service);
+    const isTaken = isOfEnvoy || (isWaypoint && found.some((each) => each.client === 'istio-ambient' && each.all));
     const route = (isOfRoutes && !possible) || undefined;
     const all = seen.all === true || isTaken || route || (!isUsed && client.startsWith('aws-ip-'));
     const plain = CLIENTS[client];

@@ -104,8 +104,8 @@ const isDraining = ({ answers }: SnapshotIndex): boolean =>
 /** What clients of one address family find: a cluster IP, slices and rules of its own; its first one first, at least one. */
 const familyFacts = (service: Service, slices: readonly EndpointSlice[], index: SnapshotIndex) => {
   const families = familiesOf(service, slices);
-  const drained = slices.filter(isDrained);
-  const serving = drained.length > 0 && isDraining(index) ? slices.filter((slice) => !isDrained(slice)) : slices;
+  const drained = isDraining(index) ? slices.filter(isDrained) : [];
+  const serving = slices.filter((slice) => !drained.includes(slice));
   return families.map((family) => ({
     family,
     /** ` IPv6` where the Service has more than one, to go before a noun; else empty. */

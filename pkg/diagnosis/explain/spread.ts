@@ -255,7 +255,6 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const unzoned = new Set(endpoints.flatMap(({ zone, nodeName }) => (zone === '' ? nodeName : [])));
   const late = new Set([...unzoned].map((node) => facts.index.zoneOf.get(node)));
   const empty = lacking.filter((zone) => !late.has(zone) && !facts.noZones.includes(zone));
-  // Where the data plane does not drain them, they serve their zone, and it is not empty.
   const drained = weightless.filter(({ zone }) => empty.includes(zone));
   if (drained.length > 0) {
     const evidence = `${drainedText(drained)}: no new connection of clients in ${listed(empty)} stays there.`;
