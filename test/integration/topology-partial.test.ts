@@ -1,6 +1,14 @@
 // kubectl topology explain: what was not read, or is written by hand, is no fact of the cluster.
 import { expect } from 'chai';
-import { beside, ingressClass, podOf, podsWith, reportedCluster, sidecar } from '../fixtures/reported-cluster.ts';
+import {
+  beside,
+  cilium,
+  ingressClass,
+  podOf,
+  podsWith,
+  reportedCluster,
+  sidecar,
+} from '../fixtures/reported-cluster.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 
 type Cluster = Parameters<typeof reportedCluster>[0];
@@ -20,6 +28,7 @@ const CASES: readonly [string, Cluster, RegExp, never?: RegExp, without?: RegExp
   ['slices', CLOSE, /^\? not known: .*no EndpointSlice/, /is ready|selector with/, /Slice/],
   ['slices and a wish', {}, /^✗ no EndpointSlice/, /is ready|selector with/, /Slice/],
   ['conditions and targets', { ...CLOSE, extra: PODS }, /^✓ effective: 100 %/, /SlicesBehind|TooFew/],
+  ['cilium-config', { ...CLOSE, plane: cilium('1.18.0') }, /^✗ ineffective/, /Update Cilium|Topology\) off/, /Config/],
   ['ended Pods', { extra: [sidecar('istio-proxy', 'istio/proxyv2:1.26.2'), ENDED] }, /^! all clients .* istio \(Pod/],
 ];
 

@@ -43,8 +43,10 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
   const nodes = [...new Set(matching.flatMap((route) => route.nodes))];
   const who = `${nodes.length} of ${counted(facts.nodes.length, 'ready Node')} (${listed(nodes.map(nameOf))})`;
   if (reason === 'CiliumServiceTopologyOff') {
-    const beside = nodes.slice(0, 1).some((node) => routers.of(node).notes.length > 0);
-    return `Cilium routes ${beside ? 'what Pods send to cluster IPs, before kube-proxy, ' : ''}on ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) off.`;
+    const [own] = nodes.slice(0, 1).map((node) => routers.of(node));
+    const off = own?.why.includes('cilium-config') === true ? `off, as by default (${own.why})` : 'off';
+    const before = (own?.notes.length ?? 0) > 0 ? 'what Pods send to cluster IPs, before kube-proxy, ' : '';
+    return `Cilium routes ${before}on ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) ${off}.`;
   }
   // Which release does otherwise, or that none does.
   const source = listed(nodes.map((node) => routers.of(node).behaviour.source));
@@ -92,7 +94,8 @@ export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: reado
         ? ''
         : ` Or ask by what this release reads: ${behaviour.needs}.`;
     const how = behaviour.hints === 'none' ? none : `: they read what this Service asks by.${instead}`;
-    return version === null || later === null ? [] : [`Update ${title} to ${later} or newer${how}`];
+    if (version === null || later === null || (now && isRead(now.rule))) return [];
+    return [`Update ${title} to ${later} or newer${how}`];
   })[0];
 };
 
