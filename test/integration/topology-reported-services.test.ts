@@ -1525,6 +1525,22 @@ const ROWS: readonly ReportedRow[] = [
     /→ Lower `frontend\.keepAliveMaxConnectionAge`/,
   ],
   [
+    'https://github.com/launchdarkly/ld-relay/issues/92',
+    { version: '1.33.2', endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'launchdarkly/ld-relay:5.11.1' })] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /→ Limit the time .* `MAX_CLIENT_CONNECTION_TIME` of ld-relay/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/27280',
+    { ...OF_GRPC, extra: [HPA, behindWeb({ image: 'istio/proxyv2:1.7.1' })] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /→ Have the gateway end connections .* EnvoyFilter .*max_connection_duration/,
+  ],
+  [
     'https://github.com/defilantech/LLMKube/issues/1812',
     { version: '1.33.2', spec: CLOSE, extra: [behindWeb({ image: 'ghcr.io/ggml-org/llama.cpp:server' })] },
     'Effective',

@@ -995,7 +995,7 @@ const ROWS: readonly ReportedRow[] = [
     /only Pods of the Node that announces the address get its traffic/,
   ],
   [
-    'https://github.com/knative/serving/issues/13581 (the Service of activators)',
+    'https://github.com/knative/serving/issues/13581 (the Service of activators; #14615)',
     {
       spec: UNASKED,
       endpoints: ['a', 'b', 'c'],
@@ -1009,7 +1009,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through members \(.*; of others, of which none is seen, /,
-    /none is known\. Other clients, of which none is seen, would take the cluster IP/,
+    /hardly anything uses this cluster IP.*none is known\. Other clients, of which none is seen, would take the cluster IP/,
     /kubectl patch service/,
   ],
   [
@@ -2268,10 +2268,10 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /names Service shop\/all, .*→ Service web in its place; then `kubectl annotate service web .*nativelb=true`/,
   ],
   [
-    'https://github.com/knative/serving/issues/14615',
-    members('x/serving/cmd/activator'),
-    around('members'),
-    /hardly anything uses this cluster IP/,
+    'https://github.com/knative/serving/issues/7087',
+    { service: { labels: { 'networking.internal.knative.dev/serviceType': 'Private' } } },
+    around('knative'),
+    /target-burst-capacity: "0"` of its template leaves cold starts to the activator/,
   ],
   [
     'https://prometheus.io/docs/alerting/latest/alertmanager/#high-availability',

@@ -13,6 +13,7 @@ const byEnvoy = (minor: number, more: Client['since'] = {}) => ({
   byRule: 'DestinationRule' as const,
 });
 
+const BEFORE = ' (releases from 2024 on; before, a VirtualServer with `use-cluster-ip: true` of its upstream)';
 const BY_CONTROLLER = '; or start newer releases with `-enable-topology-aware-routing`';
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
@@ -56,8 +57,8 @@ export const CLIENTS = clients({
     byHints: true,
   },
   'f5-nginx-ingress': {
-    ...toClusterIp('ingress {name}', 'nginx.org/use-cluster-ip', BY_CONTROLLER),
-    source: 'nginx/kubernetes-ingress docs "topology-aware-routing"',
+    ...toClusterIp('ingress {name}', 'nginx.org/use-cluster-ip', `${BEFORE}${BY_CONTROLLER}`),
+    source: 'nginx/kubernetes-ingress docs "topology-aware-routing"; #2529, #4862',
   },
   'f5-nginx-ingress/route': {
     setting: `\`use-cluster-ip: true\` of its upstream${BY_CONTROLLER}`,

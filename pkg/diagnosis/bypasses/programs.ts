@@ -101,7 +101,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, NONE, 'surely', BY_WRITES],
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
-  [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-)|cortex|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
+  [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-)|cortex(?!-t)|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
   // VictoriaMetrics/VictoriaMetrics#4792
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
   // vitessio/vitess#3355
@@ -200,7 +200,11 @@ export const OTHERS = {
     unsure: true,
     source: 'istio/istio architecture/networking/pilot.md; #14496, #33546, #34755, #37008, #53127',
   },
-  knative: { decides: 'its activator and gateways choose Pods, without zones', source: 'knative/serving#13581' },
+  knative: {
+    decides: 'its activator and gateways choose Pods, without zones',
+    setting: '`autoscaling.knative.dev/target-burst-capacity: "0"` of its template leaves cold starts to the activator',
+    source: 'knative/serving#13581, #7087',
+  },
   openfaas: {
     decides: 'the gateway of OpenFaaS sends to Pods that it looks up, of any zone (direct_functions is not true)',
     setting: '`gateway.directFunctions=true` of its chart: then it keeps connections to the cluster IP',

@@ -68,9 +68,6 @@ const lentCauses = (facts: Facts): Cause[] => {
   return [cause('effective', 'HintedForOtherZone', evidence)];
 };
 
-const SPILLS_NOT =
-  ' As long as one is ready, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.';
-
 /** Where Pods lie less evenly than what places them would have it, or their number does not let them; undefined: what the code says. */
 const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undefined => {
   const { endpoints, workloads, clientZones } = facts;
@@ -102,7 +99,9 @@ const unevenCauses = (facts: Facts): Cause[] =>
     const clients = facts.index.weights === undefined ? 'equally many on every Node' : 'where the CPU of the Nodes is';
     const idle = idlePods(facts, [zone]);
     const evidence = `Endpoint ${key} in ${zone} gets ${Math.round(load * 100)} % of all connections, ${(load * count).toFixed(1)} times an even share over ${count} endpoints, if clients are ${clients}.${idle?.text ?? ''}${waitingFor(facts).text}`;
-    const remedy = idle ? `${idle.remedy}${SPILLS_NOT}` : unplacedRemedy(facts, zone, load);
+    const remedy = idle
+      ? `${idle.remedy} As long as one is ready, nothing spills over to other zones: to relieve it at once, take off what asks for routing by zone.`
+      : unplacedRemedy(facts, zone, load);
     return [cause('prerequisite', 'UnevenLoad', evidence, remedy)];
   });
 
@@ -142,12 +141,17 @@ const OF_AGE =
   'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
 const OF_DNS =
   'Let clients balance over all Pods (gRPC: `round_robin`, and `dns:///` before the name of the Service), and limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, after which they see Pods that were added. Or put a proxy in between that balances requests (a mesh, a Gateway).';
-/** istio/istio#7878, #10870 (its chart sets it); kubernetes/ingress-nginx#5947; traefik/traefik#9034, #10247 */
+/** istio/istio#7878, #10870 (its chart sets it) */
 const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
-const OF_NGINX =
-  'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).';
-const OF_TRAEFIK =
-  'Have Traefik end connections after a time: `--entryPoints.<name>.transport.keepAliveMaxTime` (or `keepAliveMaxRequests`; releases from 2024 on).';
+/** What has gateways end connections of their clients, by images of their Pods: kubernetes/ingress-nginx#5947; traefik/traefik#9034, #10247; istio/istio#22635, #27280. */
+const OF_GATEWAY: Readonly<Record<string, RegExp>> = {
+  'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).':
+    /ingress-nginx/,
+  'Have Traefik end connections after a time: `--entryPoints.<name>.transport.keepAliveMaxTime` (or `keepAliveMaxRequests`; releases from 2024 on).':
+    TRAEFIK.image,
+  'Have the gateway end connections after a time: an EnvoyFilter (context GATEWAY) that gives its connection manager `common_http_protocol_options.max_connection_duration`.':
+    /^image (?:auto|\S+\/proxyv2[:@]\S+)$/,
+};
 /** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, by the Service, or by who calls it. */
 const KEPT: Readonly<Record<string, RegExp>> = {
   // envoyproxy/gateway#8816, #10002
@@ -160,7 +164,7 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   'Have the cluster of that EnvoyFilter name a headless Service (`STRICT_DNS`, `ROUND_ROBIN`): Envoy then has the address of each Pod, and balances requests over them. One that an operator owns is made there.':
     /^from EnvoyFilter /,
   // prometheus/prometheus#8402, #15329, VictoriaMetrics/VictoriaMetrics#2388
-  'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator) or `dns+` before it (vmagent from 1.149 on), or put a proxy in between that balances requests.':
+  'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator) or `dns+` before it (vmagent from 1.149 on), raise `min_shards` of its queue_config (each shard has connections of its own), or put a proxy in between that balances requests.':
     /^from (?:Prometheus |-*remoteWrite[._]url$|remote\+write$)/,
   // vectordotdev/vector#6653, #20618
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
@@ -178,11 +182,13 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
     /(?:^|-)otlp-?http(?:-|$)|^4318$/,
-  // uken/fluent-plugin-elasticsearch#459; temporalio/temporal#1334, temporalio/sdk-java#351
+  // uken/fluent-plugin-elasticsearch#459; temporalio/temporal#1334, temporalio/sdk-java#351; launchdarkly/ld-relay#92
   'Have fluentd connect anew after so many writes: `reload_connections true` and `reload_after`, with `sniffer_class_name Fluent::Plugin::ElasticsearchSimpleSniffer` (the sniffer that is there without it goes to Pods).':
     /fluentd\S* to .*(?:elasticsearch|opensearch)/,
   'Lower `frontend.keepAliveMaxConnectionAge` in the dynamic configuration of Temporal (5 minutes where it is not set): clients then choose anew.':
     /temporalio\/server[:@]/,
+  'Limit the time for which streams of clients stay open: `MAX_CLIENT_CONNECTION_TIME` of ld-relay (from 6.0 on).':
+    / to .*\/ld-relay[:@]/,
   // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964, #9129), openimsdk/open-im-server#2164.
   [OF_AGE]:
     /(?:^|-)(?:grpcs?|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/,
@@ -309,15 +315,14 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     return [cause('used', 'StickyClients', evidence, NAMED_REMEDY)];
   }
   const pooled = !bypasses[0] && (reused?.remedy ?? OF_AGE) === OF_AGE && POOLS.test(both);
+  const ofOwn = Object.entries(OF_GATEWAY).find(([, image]) => image.test(images.join()))?.[0] ?? OF_AGE;
   if (reused === undefined) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
     const isScaled = scaler && (isFew || type !== 'ClusterIP');
     const isMeant = (pods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
-    const ofProxy = TRAEFIK.image.test(images.join()) ? OF_TRAEFIK : OF_AGE;
-    const remedy = images.join().includes('ingress-nginx') ? OF_NGINX : ofProxy;
-    return isMeant ? sticky(evidence, pooled ? OF_POOLS : remedy) : [];
+    return isMeant ? sticky(evidence, pooled ? OF_POOLS : ofOwn) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;
   const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.kind === 'Mapping')?.entry;
@@ -328,7 +333,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isAll = ports.length === 1 && isAsked === true && type === 'ClusterIP';
   const stage = (isFew || isAll) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
-  const remedy = (pooled ? OF_POOLS : reused.remedy)
+  const remedy = (pooled ? OF_POOLS : reused.remedy === OF_AGE ? ofOwn : reused.remedy)
     .replace('a headless Service', twin ? `headless ${twin}` : '$&')
     .replace('MAX_CONNECTION_AGE', age);
   return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${direct}${remedy}`)];

@@ -157,7 +157,8 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const imported = ` Its slices are copies of those of cluster ${listed(clusters)}.`;
     const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
     const zoneless = `Their writer has to write zones and hints (EndpointSlices have \`zone\` and \`hints.forZones\`, Endpoints do not): without zones no setting of the Service and no webhook helps.${endpoints.length === 1 ? ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.' : ''}`;
-    const written = endpoints.every(({ zone }) => zone === '') ? zoneless : undefined;
+    const ofKnative = facts.bypasses.find(({ client }) => client === 'knative')?.setting;
+    const written = ofKnative ?? (endpoints.every(({ zone }) => zone === '') ? zoneless : undefined);
     // Custom resources have groups with a dot.
     const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
     const maker = owners.find(({ apiVersion }) => apiVersion.includes('.'));
