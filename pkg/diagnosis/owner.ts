@@ -122,7 +122,7 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
   // docs/operations/seed_settings.md there, "External Traffic Policy", "Zone-Specific Settings"
   [
     /^istio-ingress/,
-    'Set `externalTrafficPolicy: Local` under `spec.settings.loadBalancerServices` of the Seed (under `zones` of it for the gateway of one zone): then the Node that is entered passes traffic to its own Pods.',
+    'Set `externalTrafficPolicy: Local` under `spec.settings.loadBalancerServices` of the Seed (under `zones` of it for the gateway of one zone, which newer releases have for control planes of one zone: gardener/gardener#6997): then the Node that is entered passes traffic to its own Pods.',
   ],
 ];
 

@@ -2132,6 +2132,17 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /registry \(Deployment shop\/web\): its Pods may register where DUBBO_REGISTRY_ADDRESS says/,
   ],
   [
+    'https://github.com/apache/dubbo/issues/13734',
+    {
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 20_880 }] },
+      extra: ['web', 'client'].map((name) =>
+        running(name, { env: [{ name: 'DUBBO_REGISTRY_ADDRESS', value: 'nacos://x:1' }] }),
+      ),
+    },
+    around('registry'),
+    /all clients seen go .*\(Deployment shop\/client has it too, and none names the Service\) .*→ a rule for tags of Dubbo/,
+  ],
+  [
     'https://github.com/bitnami/charts/issues/5201',
     {
       spec: { ...CLOSE, ports: [{ name: 'http', port: 11_211 }] },
@@ -2211,7 +2222,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       spec: { ...CLOSE, ports: [{ name: 'http', port: 10_911 }] },
     },
     around('members'),
-    /from its name servers.*`MessageQueueSelector` of producers .*`hostNetwork: true` of its Broker/,
+    /from its name servers.*`-Drocketmq\.zone` of brokers .*`MessageQueueSelector` of producers .*`hostNetwork: true` of/,
   ],
   [
     'https://github.com/openfaas/faas-netes/issues/706',

@@ -225,7 +225,7 @@ export const CLIENTS = clients({
   registry: {
     decides: 'clients that find Services in this registry connect to Pods, by the zones that it knows',
     setting:
-      'the name of the Service in place of the registry, or the zones of that (Spring Cloud: `spring.cloud.loadbalancer.configurations=zone-preference`, with Eureka `eureka.instance.metadata-map.zone`; Dubbo: an affinity rule, from 3.3.6, or one for tags; with a registry in each zone `zone` of each, and the attachment `registry_zone` of calls (2.7.10 to 2.7.22 do not keep to it))',
+      'the name of the Service in place of the registry, or the zones of that (Spring Cloud: `spring.cloud.loadbalancer.configurations=zone-preference`, with Eureka `eureka.instance.metadata-map.zone`)',
     source: 'spring-cloud/spring-cloud-netflix#2630, #4181; Netflix/eureka#988; apache/dubbo#13734, #9673, #12940',
   },
   members: { decides: 'its clients learn addresses of members and connect to those', source: "the clients' protocols" },

@@ -259,18 +259,26 @@ export const servicesOf = (entry: EntryObject, all: readonly Service[], near: Ru
   return [...services, ...all.filter(isMeant).map(keyOfService)];
 };
 
+const OF_DUBBO =
+  'a rule for tags of Dubbo, by its zone, in the configuration center (a raw rule; from 3.3.6 an affinity rule); with a registry in each zone `zone` of each, and the attachment `registry_zone` of calls (2.7.10 to 2.7.22 do not keep to it)';
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */
-const byRegistries = (service: Service, { registries, near }: MemberIndex): Found[] => {
+const byRegistries = (service: Service, { registries, near, callers }: MemberIndex): Found[] => {
   const { namespace } = serviceRefOf(service);
   const isOwn = (each: Runner) => each.registry && !registries.includes(each) && selects(service, each);
   const own = near.get(namespace)?.find(isOwn);
+  const isOfDubbo = service.spec?.ports?.every(({ name, port }) => /dubbo|\btri\b|2088\d$/.test(`${name} ${port}`));
   const others = registries.filter((each) => !selects(service, each) && namespace !== 'kube-system');
   return (own === undefined ? others : [own]).map((each) => {
     const { images, registry = '' } = each;
     const [field, value] = each === own ? ['registry', registry] : ['image', images.join()];
-    const decides = `its Pods may register where ${registry} says: clients that find them there connect to Pods`;
+    const isSought = isOfDubbo && /dubbo/i.test(registry) && !callers.has(keyOfService(service));
+    const around = isSought ? [...near.values()].flat() : [];
+    const peer = around.find((other) => other.registry === registry && !selects(service, other));
+    const [may, seen] = peer ? ['', ` (${objectTitle(peer)} has it too, and none names the Service)`] : ['may ', ''];
+    const decides = `its Pods ${may}register where ${registry} says: clients that find them there${seen} connect to Pods`;
+    const ways = /dubbo/i.test(registry) ? { decides, setting: OF_DUBBO } : { decides };
     const evidence = { object: objectTitle(each), field, value };
-    return { client: 'registry', evidence, possible: true, own: each === own ? { decides } : {} };
+    return { client: 'registry', evidence, possible: !peer, all: !!peer, own: each === own ? ways : {} };
   });
 };
 

@@ -25,7 +25,7 @@ const OF_REDPANDA =
 const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
 const OF_ROCKETMQ =
-  '`AllocateMachineRoomNearby` of consumers, and a `MessageQueueSelector` of producers by names of brokers (`SelectMessageQueueByMachineRoom` selects nothing; outside: `hostNetwork: true` of its Broker)';
+  '`-Drocketmq.zone` of brokers and clients, and of these `-Drocketmq.zone.mode=true` (RocketMQ 5; before: `AllocateMachineRoomNearby` of consumers, and a `MessageQueueSelector` of producers by names of brokers; `SelectMessageQueueByMachineRoom` selects nothing; outside: `hostNetwork: true` of its Broker)';
 const BY_PARTITION =
   'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
 export const BY_LEADER =
@@ -44,7 +44,6 @@ const BY_HASHRING = 'it passes series on to the receivers that their hash names,
 const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement group, in whatever zone it is';
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
 const BY_SCRAPE = 'scrapers connect to every Pod behind it';
-/** VictoriaMetrics/VictoriaMetrics#6516; prometheus.io "kubernetes_sd_config" */
 const OF_SCRAPER =
   'a scraper for each zone, which keeps targets of its own by relabelling (`attach_metadata` with `node: true` gives labels of Nodes)';
 const NONE = 'none is known';
@@ -69,7 +68,7 @@ type Always = true | 'surely' | 'several' | 'alone' | RegExp | undefined;
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members. */
 export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
-  // kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
+  // VictoriaMetrics/VictoriaMetrics#6516; kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/^scraped$/, OF_SCRAPER, 'surely', BY_SCRAPE],
   [/exporter|kube-state-metrics/, OF_SCRAPER, true, BY_SCRAPE],
   // zalando/postgres-operator#1119
@@ -114,7 +113,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   // rook/rook#15588, #15762
   [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD],
   [/thanos-store|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
-  // apache/rocketmq-operator#105, apache/rocketmq#3306
+  // apache/rocketmq-operator#105, apache/rocketmq#3306, #4382
   [/^:10911$/, OF_ROCKETMQ, 'surely', BY_NAME],
   [/rocketmq/, OF_ROCKETMQ, /^:9876$/, BY_NAME],
   // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445; hazelcast#16678

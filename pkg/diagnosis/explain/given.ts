@@ -154,6 +154,8 @@ export const isOfGardener = ({ ref, workloads }: Facts): boolean =>
   ETCD_CLIENT_SERVICES.some((name) => name === ref.name) ||
   workloads.some(({ podLabels }) => podLabels[LABEL_GARDENER_ROLE] === 'controlplane');
 
+const FIELD_REMEDY =
+  'Replace the annotation by `spec.trafficDistribution` or the strategy `same-zone`: neither looks at CPU or at the number. Or run as many replicas as suit the CPU of each zone, at least one in each.';
 const SEED_REMEDY =
   'Switch topologyAwareRouting on in the Seed (`spec.settings.topologyAwareRouting.enabled`; of a Garden in `spec.runtimeCluster.settings`): each endpoint is then hinted for its own zone, whatever the CPU. More replicas, or Nodes, would only suit the CPU.';
 
@@ -177,9 +179,7 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   const counts = shares.kind === 'unknown' ? [] : workingCounts(shares.ratios, count);
   const would = counts.length === 0 ? '' : ` With these Nodes ${counts.join(', ')} endpoints would do.`;
   const evidence = `${what}${would}${closed.length > 0 ? others : ''} ${drawn}`.trimEnd();
-  const [scale = '', field = ''] = remedyOf(reason).split(' Or r');
-  const newer = atLeast(version, 31) ? `R${field} Or ${scale.charAt(0).toLowerCase()}${scale.slice(1)}` : undefined;
-  return given(reason, evidence, isOfGardener(facts) ? SEED_REMEDY : newer);
+  return given(reason, evidence, isOfGardener(facts) ? SEED_REMEDY : atLeast(version, 31) ? FIELD_REMEDY : undefined);
 };
 
 /** What the control plane itself said last of the Service, by default about its hints; empty where it said nothing. */

@@ -13,10 +13,13 @@ interface World {
   /** Namespace of a Pod. */
   readonly beside?: string;
   readonly image?: string;
+  /** Namespace of the Service, which is then of Gardener. */
+  readonly seed?: string;
 }
 
-const explained = ({ spec, annotations = {}, labels = {}, beside = 'shop', image = '' }: World) => {
-  const metadata = { name: 'web', namespace: 'shop', annotations };
+const explained = ({ spec, annotations = {}, labels = {}, beside = 'shop', image = '', seed }: World) => {
+  const managedFields = seed === undefined ? [] : [{ manager: 'gardenlet' }];
+  const metadata = { name: 'web', namespace: seed ?? 'shop', annotations, managedFields };
   const own = service({ metadata, spec });
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'speaker', namespace: beside } };
   const template = { metadata: { labels: { app: 'server' } }, spec: { containers: [{ name: 'web', image }] } };
@@ -25,7 +28,7 @@ const explained = ({ spec, annotations = {}, labels = {}, beside = 'shop', image
   const endpoints = ['a', 'b'].map((zone, at) =>
     endpoint({ zone, nodeName: `n-${zone}`, addresses: [`198.18.0.${at}`] }),
   );
-  const slices = slice({ service: 'web', metadata: { namespace: 'shop' }, endpoints });
+  const slices = slice({ service: 'web', metadata: { namespace: seed ?? 'shop' }, endpoints });
   return explain(snapshotOf(...nodes, own, slices, pod, workload), own, { now: 0 });
 };
 
@@ -155,6 +158,8 @@ describe('the first cause of a Service that takes traffic from outside and asks 
     ['one Node for all', { spec: LOCAL_LB, beside: 'purelb' }, ENTERS, /^Set `externalTrafficPolicy: Cluster`/],
     ['Nodes in DNS', { spec: { type: 'NodePort' }, annotations: PUBLISHED }, ENTERS, /^`externalTrafficPolicy: Local`/],
     ['any of a gateway', { spec: { type: 'NodePort' }, image: 'traefik:v3' }, ENTERS, /Local` it stays on that Node/],
+    // gardener/gardener#6997
+    ['a gateway of a Seed', { spec: LB, labels: EKS, seed: 'istio-ingress--a' }, ENTERS, /^Set .*Local` under .* Seed/],
     ['what is not known', { spec: LB }, 'NotRequested', /^Set/],
     ['the Node that a client picks', { spec: { type: 'NodePort' } }, 'NotRequested', /^Set/],
   ];

@@ -35,7 +35,7 @@ describe('the remedy of a cause', () => {
     it(`names the field, and since when it is there, on ${version}`, () => {
       expect(remedyAt(version)).to.match(
         version === 'v1.33.1'
-          ? /^Replace the annotation by `spec\.trafficDistribution` \(Kubernetes 1\.31 .* Or run at least one replica per zone\.$/
+          ? /^Replace the annotation by `spec\.trafficDistribution` or .* Or run .* at least one in each\.$/
           : /Or replace the annotation by `spec\.trafficDistribution` \(Kubernetes 1\.31 .*\.$/,
       );
     });
