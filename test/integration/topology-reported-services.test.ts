@@ -579,7 +579,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'Headless',
     /no share can be predicted \(headless/,
-    /a second Service beside it will do/,
+    /a second Service beside it/,
   ],
   [
     'https://github.com/grafana/mimir/issues/16177',
@@ -2007,7 +2007,8 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'EndpointWithoutZone',
     /^✗ ineffective: no share/,
-    /--cloud-provider=external`, that of vSphere also .*\/zone=x-1 says: kubectl label node node-0 node-1 topology\.kubernetes\.io\/zone=x-1/,
+    /--cloud-provider=external`, .*\/zone=x-1 says: kubectl label node node-0 node-1 topology\.kubernetes\.io\/zone=x-1/,
+    /vSphere/,
   ],
   [
     'https://github.com/canonical/k8s-snap/issues/1706',

@@ -25,6 +25,14 @@ const LATER = ' A zone that was added later gets nothing until the Service chang
 const TO_PODS = 'send to Pods (target type IP)';
 /** Annotations, class or name of what a Network Load Balancer of AWS stands for (kubernetes/cloud-provider-aws aws.go). */
 const NETWORK = /aws-load-balancer-(?:type|nlb-|scheme|attributes|target-)|^\S+\/nlb$|\.elb\.[\w-]+\.amazonaws/;
+/** On, as an annotation asks. */
+const crossing = (reach: string, look = ''): Kind => ({
+  sets: '/metadata/annotations',
+  enters: 'through targets in any zone, if the cross-zone load balancing that an annotation asks for is on',
+  remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation.${look} It sends to Nodes of the zones in which it has a subnet alone (public where it faces the internet): give it one in each zone of the Nodes.`,
+  reach: `Run a Pod in every zone of the load balancer. ${reach} clients of its address in that zone fail.`,
+  evenly: TO_PODS,
+});
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const BY_SELECTORS =
@@ -145,14 +153,12 @@ const FAMILIES: readonly Kind[] = [
     evenly: TO_PODS,
     zonal: `Run as many Pods in each zone, or a Deployment with an autoscaler for each where their load differs, or switch cross-zone load balancing on (${ON}).`,
     modes: {
-      'cross-zone': {
-        sets: '/metadata/annotations',
-        enters: 'through targets in any zone, if the cross-zone load balancing that an annotation asks for is on',
-        remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation. Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: ${LOOK}; switch it on there, or from 1.14 on take the annotation off, and set it again. It sends to Nodes of the zones in which it has a subnet alone (public where it faces the internet): give it one in each zone of the Nodes.`,
-        // pingcap/tidb-operator#2368
-        reach: `Run a Pod in every zone of the load balancer. Where \`aws elbv2 describe-load-balancer-attributes\` has its cross-zone load balancing off all the same (${LOOK}), switch it on there, or from 1.14 on take the annotation off and set it again: until then clients of its address in that zone fail.`,
-        evenly: TO_PODS,
-      },
+      // pingcap/tidb-operator#2368
+      'cross-zone-old': crossing(
+        `Where \`aws elbv2 describe-load-balancer-attributes\` has its cross-zone load balancing off all the same (${LOOK}), switch it on there, or from 1.14 on take the annotation off and set it again: until then`,
+        ` Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: ${LOOK}; switch it on there, or from 1.14 on take the annotation off, and set it again.`,
+      ),
+      'cross-zone': crossing('Where its cross-zone load balancing is off all the same,'),
     },
   },
   {
@@ -308,7 +314,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
     ...own,
     ...announcers.map(({ kind }) => kind),
     ...variables.flatMap(([name, value]) => (value === 'true' ? [name] : [])),
-    ...(isCrossZone(service) ? ['cross-zone'] : []),
+    ...(isCrossZone(service) ? [atLeast(version, 20) ? 'cross-zone' : 'cross-zone-old'] : []),
     ...(service.spec?.ports ?? []).flatMap(({ appProtocol = '' }) => (/^https?$/.test(appProtocol) ? [probes] : [])),
     ...(atLeast(version, 33) ? affinityOf(service) : []),
   ]);

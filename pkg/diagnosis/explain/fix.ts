@@ -135,10 +135,7 @@ const ofSeed: Fix = (facts) =>
 /** Every cause but those where nothing is wrong, and where nothing helps. Of a list that begins with steps all belong together; of another the first entry whose changes help, or that has none. */
 const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>>> = {
   ExternalName: ['# if its Pods are in this cluster: type ClusterIP, a selector of their labels, no externalName'],
-  Headless: [
-    exposeBeside,
-    'kubectl get service {name} -n {namespace} -o yaml   # without a selector its author has to write a second Service',
-  ],
+  Headless: exposeBeside,
   // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
   NoSelector: [
     ({ endpoints: [only] }) => (only?.address === PLACEHOLDER ? ['# nothing to set here'] : []),

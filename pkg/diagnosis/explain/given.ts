@@ -123,6 +123,9 @@ const WITHOUT_ZONES = /^(?:doks\.digitalocean|lke\.linode|vke\.vultr)\.com\//;
 const ONE_PLACE =
   'Its provider has a cluster in one datacenter, without zones: nothing can cross, and nothing is to set.';
 
+/** rancher/rke2#3398 */
+const OF_VSPHERE = `Set \`labels.zone\` and \`labels.region\` in the configuration of the cloud-controller-manager of vSphere (in RKE2 \`vCenter.labels\` of chart rancher-vsphere-cpi). ${NO_ZONES}`;
+
 export const inOnePlace = (nodes: readonly Node[]): boolean => {
   const isOne = ({ metadata }: Node) => Object.keys(metadata?.labels ?? {}).some((own) => WITHOUT_ZONES.test(own));
   return nodes.every((node) => zoneOfNode(node) === '' && isOne(node));
@@ -138,7 +141,8 @@ const zonelessCause = ({ snapshot, wish }: Facts, endpoints: readonly ReadyEndpo
     // Hints for Nodes need none.
     if (wish.mode === 'same-node') return [];
     const none = `No Node of the cluster has the label ${LABEL_ZONE}, and ${counted(zoneless.length, 'ready endpoint')} no zone.`;
-    return given('EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : NO_ZONES);
+    const isVsphere = all.some(({ spec }) => spec?.providerID?.startsWith('vsphere:'));
+    return given('EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : isVsphere ? OF_VSPHERE : NO_ZONES);
   }
   const nodes = new Map(all.map((node) => [nameOf(node), zoneOfNode(node)]));
   if (zoneless.every(({ nodeName, slice }) => isControllerSlice(slice) && (nodes.get(nodeName) ?? '') !== ''))

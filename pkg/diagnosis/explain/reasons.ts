@@ -14,7 +14,7 @@ export const SPREAD =
 export const DIAGNOSIS_REASONS = {
   ExternalName: 'Give the Service a selector if its Pods are in this cluster.',
   Headless:
-    'Give it a cluster IP (a second Service beside it will do), unless its clients keep a connection (gRPC): behind a cluster IP each would have one Pod. Or let clients choose by zone themselves.',
+    'Give it a cluster IP (a second Service beside it; not for gRPC), or let clients choose by zone themselves.',
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:
@@ -87,7 +87,7 @@ export const CHECK_REASONS = {
 };
 
 export const NO_ZONES =
-  'If the cluster spans zones, have Nodes labelled with `topology.kubernetes.io/zone` by what adds them (cloud-controller-manager, which needs kubelets with `--cloud-provider=external`, that of vSphere also `labels.zone` and `labels.region` in its configuration, in RKE2 `vCenter.labels` of chart rancher-vsphere-cpi; or `--node-labels` of the kubelet), and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
+  'If the cluster spans zones, have Nodes labelled with `topology.kubernetes.io/zone` by what adds them (cloud-controller-manager, which needs kubelets with `--cloud-provider=external`, or `--node-labels` of the kubelet), and change the Service (an annotation will do): slices take zones over when they are written. In one place nothing can cross.';
 
 type RuleName = Reason | keyof typeof DIAGNOSIS_REASONS | keyof typeof CHECK_REASONS;
 

@@ -152,11 +152,6 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
   const agent = bypasses.daemonSets.find(({ name }) => name === 'cilium');
   const owned = agent && installerOf(agent);
   if (ownedRemedy(bypasses) !== undefined) return [];
-  if (nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/cluster'] !== undefined))
-    return [
-      '# where AKS installed Cilium (network dataplane cilium), it writes cilium-config back and has no such setting; where you did:',
-      ...CILIUM_TOPOLOGY_ON.slice(0, 2).map((line) => line.replace('{version}', version)),
-    ];
   if (owned !== undefined) return [owned];
   // A release that reads nothing, or no hints for Nodes, has to go first.
   const { optIn } = ciliumRule(imageVersion(`cilium:${version}`));
