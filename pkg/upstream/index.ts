@@ -5,7 +5,7 @@ export { annotationAdmitsHints, distributionOf, isOff, topologyAnnotation, wishO
 export type { HintMode, Wish } from './wish.ts';
 export { REASONS, explained } from './reasons.ts';
 export type { Explained, Reason } from './reasons.ts';
-export { allocate, isControlPlane, isReadyToController } from './controller/allocation.ts';
+export { allocate, isControlPlane, isOverloaded, isReadyToController } from './controller/allocation.ts';
 export { stripHints, zoneShares } from './controller/allocation.ts';
 export type { Allocation, RefusedAllocation, SlicePlan, UnknownSharesCause } from './controller/allocation.ts';
 export type { ZoneAllocation, ZoneRatios, ZoneShares } from './controller/allocation.ts';

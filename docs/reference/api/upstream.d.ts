@@ -246,6 +246,7 @@ export declare const isControllerSlice: ({ metadata }: EndpointSlice) => boolean
 export declare const isDrained: ({ metadata }: EndpointSlice) => boolean;
 export declare const isEnabled: (gate: FeatureGate, version: KubernetesVersion, gates?: FeatureGates) => boolean;
 export declare const isOff: (value: string) => boolean;
+export declare const isOverloaded: (hinted: ReadonlyMap<string, number>, ratios: ZoneRatios | undefined) => boolean;
 export declare const isReadyToController: ({ conditions }: Endpoint) => boolean;
 export declare const mergeEndpoints: MergeEndpoints;
 export declare const planLending: (zones: ReadonlyMap<string, Pick<ZoneAllocation, 'desired'>>, counts: ReadonlyMap<string, number>) => Lending;

@@ -110,6 +110,20 @@ export const allocate = (ratios: ZoneRatios | undefined, endpoints: number): All
   };
 };
 
+/**
+ * True when the hinted endpoints by zone no longer fit the CPU shares. Only Services that hold hints are asked, so one
+ * that lost them does not get them back through this.
+ */
+export const isOverloaded = (hinted: ReadonlyMap<string, number>, ratios: ZoneRatios | undefined): boolean => {
+  if (hinted.size === 0) return false;
+  if (ratios === undefined) return true;
+  const total = [...hinted.values()].reduce((sum, count) => sum + count, 0);
+  return [...ratios].some(([zone, ratio]) => {
+    const count = hinted.get(zone);
+    return count === undefined || count < Math.ceil(total * ratio * MINIMUM_FACTOR);
+  });
+};
+
 /** Slices to create and to update (rebuilt from Pods, so without hints) and those that stay as they are stored. */
 export interface SlicePlan {
   readonly create: readonly EndpointSlice[];

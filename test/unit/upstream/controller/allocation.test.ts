@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { MINIMUM_FACTOR, allocate, zoneShares } from '../../../../pkg/upstream/controller/allocation.ts';
+import { MINIMUM_FACTOR, allocate, isOverloaded, zoneShares } from '../../../../pkg/upstream/controller/allocation.ts';
 import { nodeOf, nodesOf, zonesNamed } from '../support.ts';
 
 const equal = (zones: number): Map<string, number> =>
@@ -59,6 +59,24 @@ describe('allocate', () => {
       }),
     );
   });
+});
+
+const thirds = new Map(Object.entries({ a: 1 / 3, b: 1 / 3, c: 1 / 3 }));
+
+describe('isOverloaded', () => {
+  for (const [name, hinted, ratios, overloaded] of [
+    ['holds no hints', {}, thirds, false],
+    ['holds no hints and shares are unknown', {}, undefined, false],
+    ['holds hints and shares are unknown', { a: 1 }, undefined, true],
+    ['is even', { a: 2, b: 2, c: 2 }, thirds, false],
+    ['has nothing for a zone', { a: 3, b: 3 }, thirds, true],
+    ['has one fewer than the minimum', { a: 5, b: 4, c: 3 }, thirds, true],
+    ['has just the minimum', { a: 5, b: 5, c: 4, d: 0 }, thirds, false],
+    ['holds a zone that is gone', { a: 1, b: 1, gone: 4 }, new Map(Object.entries({ a: 0.5, b: 0.5 })), true],
+  ] as const) {
+    it(`${overloaded ? 'yes' : 'no'}: a Service that ${name}`, () =>
+      expect(isOverloaded(new Map(Object.entries(hinted)), ratios)).to.equal(overloaded));
+  }
 });
 
 // Which Nodes count for a zone's share, and when shares are unknown.
