@@ -2126,6 +2126,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /→ its name in the cluster, not that in `\.consul`: Consul answers with Pods of all zones/,
   ],
   [
+    'https://github.com/spring-cloud/spring-cloud-kubernetes/issues/2072',
+    { extra: [running('client', { args: ['--spring.cloud.kubernetes.loadbalancer.mode=POD', '--url=http://web'] })] },
+    /^! all clients seen go through resolver \(/,
+    /→ `spring\.cloud\.kubernetes\.loadbalancer\.mode=SERVICE` .* from February 2026 on/,
+  ],
+  [
     'https://github.com/apache/dubbo/issues/9673',
     { extra: [running('web', { env: [{ name: 'DUBBO_REGISTRY_ADDRESS', value: 'nacos://nacos.example.com:8848' }] })] },
     maybeAround('registry'),

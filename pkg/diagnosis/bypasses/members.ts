@@ -288,14 +288,18 @@ const OTEL_PLAIN = 'the `otlp` exporter, to the cluster IP, where parts of a tra
 /** hashicorp/consul#23885 (open) */
 const OF_CONSUL = 'its name in the cluster, not that in `.consul`: Consul answers with Pods of all zones';
 
+/** spring-cloud/spring-cloud-kubernetes#2072, #2130 */
+const OF_SPRING =
+  '`spring.cloud.kubernetes.loadbalancer.mode=SERVICE` keeps to the cluster IP; or update Spring Cloud Kubernetes to a release from February 2026 on, whose `zone-preference` sees zones of Pods';
+
 /** gRPC libraries that are given the name of the Service, and connect to its Pods. */
 const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
   (callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by, host, scheme }, _, seen) => {
     if (scheme === undefined || /^(?:dns|remote)/.test(scheme)) return [];
     const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
     const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
-    const isOld = runner.images.some((image) => (imageVersion(image)?.minor ?? Infinity) < 85);
-    const ways: Readonly<Record<string, string>> = { 'k8s+otel': isOld ? OTEL_UPDATE : OTEL_PLAIN, consul: OF_CONSUL };
+    const ofOtel = runner.images.some((each) => (imageVersion(each)?.minor ?? 85) < 85) ? OTEL_UPDATE : OTEL_PLAIN;
+    const ways: Readonly<Record<string, string>> = { 'k8s+otel': ofOtel, consul: OF_CONSUL, spring: OF_SPRING };
     const setting = ways[scheme] ?? `\`${plain}//\` in its place keeps to the cluster IP`;
     // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
     const isPeer = selects(service, runner);

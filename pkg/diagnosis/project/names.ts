@@ -12,6 +12,8 @@ const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel|remote\+write)
 const REMOTE_WRITE = /\bremote_write:\s[^]{0,200}?\burl:\s*["']?\w+:\/\//g;
 /** Of the exporter of OpenTelemetry Collectors that balances over Pods: from the API server, or those that DNS has. */
 const OTEL_RESOLVER = /\bresolver:\s+(k8s|dns):\s[^]{0,120}?\b(?:service|hostname):\s*["']?([\w.-]+)/g;
+/** By which Spring Cloud Kubernetes takes Pods for the names that it calls. */
+const SPRING_NAME = /spring[._-]?cloud[._-]?kubernetes[._-]?load-?balancer[._-]?mode$/i;
 /** Kuberesolver and go-zero (zeromicro/go-zero#988) may have the namespace first. */
 const NAMESPACE_FIRST = /^((?:kubernetes|k8s):\/\/)([\w-]+)\/([\w-]+)/;
 
@@ -56,7 +58,8 @@ export const namesIn = (podSpec: Fields) => {
       }),
     ),
   ]);
-  const calls = hostsIn(texts);
+  const isSpring = texts.some(({ name, value }) => SPRING_NAME.test(name) && /\bpod$/i.test(value));
+  const calls = hostsIn(texts).map((call) => (isSpring ? { scheme: 'spring', ...call } : call));
   const asked = texts.filter(({ name }) => /selector/i.test(name)).map(({ value }) => value.replace(/^-+[\w.-]+=/, ''));
   const selectors = asked.filter((value) => LABELS.test(value));
   const grpc = texts
