@@ -269,6 +269,23 @@ export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index
   return texts.length === 0 ? [] : given('SlicesBehind', evidence);
 };
 
+/** Of the Service `kubernetes`: Azure/aks-engine#2948, kubernetes/kubernetes#121591. */
+export const apiServerCause = ({ name, endpoints, nodes, snapshot, index: { hashing } }: Facts): Cause => {
+  const addresses = listed(endpoints.map(({ address }) => address));
+  const evidence = `Service ${name} has ${counted(endpoints.length, 'endpoint')} (${addresses}) that the API servers write themselves.`;
+  const say = (why: string, remedy?: string) => cause('wanted', 'ApiServer', `${evidence}${why}`, remedy);
+  const usual = remedyOf('ApiServer');
+  const masters = nodes.filter(isControlPlane).length;
+  const one = ` That is one for ${masters} Nodes of the control plane: as the address of a load balancer many send nothing back to the host that a connection came from, and these Nodes lose some.`;
+  const turns =
+    ' kube-proxy in IPVS mode takes them in turn (rr) and begins on each Node with the same one: it gets most where Nodes connect once.';
+  if (endpoints.length === 1 && masters > 1)
+    return say(one, `Start each API server with \`--advertise-address\` of its own. ${usual}`);
+  const isIpvs = !hashing && itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'ipvs');
+  const instead = ' For even shares of first connections run kube-proxy in iptables or nftables mode.';
+  return endpoints.length > 1 && isIpvs ? say(turns, `${usual}${instead}`) : say('');
+};
+
 export const givenCauses = (facts: Facts): Cause[] => {
   const { service, wish, strategy, expected } = facts;
   const managed = hasSelector(service);

@@ -17,7 +17,7 @@ import type { HintSource } from '../models/hints.ts';
 import { askingNote, elsewhere, nearRemedy, presentAnnotation, settingsFor } from './ask.ts';
 import { PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
-import { lastEvent, workingCounts } from './given.ts';
+import { apiServerCause, lastEvent, workingCounts } from './given.ts';
 import { stickyCauses } from './load.ts';
 import { localCauses } from './local.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -123,10 +123,7 @@ export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'serv
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints } = facts;
-  if (name === 'default/kubernetes' && endpoints.length > 0 && !isHinted(facts)) {
-    const evidence = `Service ${name} has ${counted(endpoints.length, 'endpoint')} (${listed(endpoints.map(({ address }) => address))}) that the API servers write themselves.`;
-    return [cause('wanted', 'ApiServer', evidence)];
-  }
+  if (name === 'default/kubernetes' && endpoints.length > 0 && !isHinted(facts)) return [apiServerCause(facts)];
   if (endpoints[0]?.address === PLACEHOLDER) {
     const evidence = `The endpoint of Service ${name}, ${PLACEHOLDER}, stands for Cilium's Envoy on the Node that traffic enters: nothing of it makes zones count.`;
     return [cause('wanted', 'NoSelector', evidence, 'See the Services that its Gateway or Ingress sends to.')];

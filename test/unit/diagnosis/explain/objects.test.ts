@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { audit } from '../../../../pkg/diagnosis/audit/audit.ts';
 import { explain } from '../../../../pkg/diagnosis/explain/explain.ts';
+import type { KubernetesObject } from '../../../../pkg/apis/meta.ts';
+import { configMap } from '../../../fixtures/data-planes.ts';
 import { endpoint, endpointsIn, node, service, slice } from '../../../fixtures/core.ts';
 import { snapshotOf } from '../../../fixtures/snapshot.ts';
 
@@ -10,27 +12,54 @@ const NOW = { now: Date.UTC(2026, 10, 20) };
 const nodes = (...zones: string[]) => zones.map((zone, index) => node({ zone, metadata: { name: `node-${index}` } }));
 
 /** The Service of the API server, with endpoints as API servers write them: no zone, no Node, no Pod. */
-const apiServer = (...zones: string[]) => {
+const apiServer = (zones: readonly string[], addresses = ['10.0.0.1', '10.0.1.1'], ...more: KubernetesObject[]) => {
   const metadata = { name: 'kubernetes', namespace: 'default' };
   const own = service({ metadata, spec: { selector: undefined } as never });
-  const endpoints = ['10.0.0.1', '10.0.1.1'].map((address) => ({ addresses: [address], conditions: { ready: true } }));
+  const endpoints = addresses.map((address) => ({ addresses: [address], conditions: { ready: true } }));
   const labels = { 'kubernetes.io/service-name': 'kubernetes' };
-  const objects = [...nodes(...zones), own, slice({ metadata: { ...metadata, labels }, endpoints })];
+  const objects = [...nodes(...zones), own, slice({ metadata: { ...metadata, labels }, endpoints }), ...more];
   return { own, snapshot: snapshotOf(...objects) };
 };
 
 describe('explain: the Service of the API server', () => {
   for (const zones of [['a', 'b'], ['a']]) {
     it(`offers no setting that could help, and does not say that nothing crosses, with Nodes in ${zones.join(' and ')}`, () => {
-      const { own, snapshot } = apiServer(...zones);
+      const { own, snapshot } = apiServer(zones);
       const { causes, effective } = explain(snapshot, own, NOW);
       expect(causes.map(({ reason, fix }) => [reason, fix])).to.deep.equal([['ApiServer', undefined]]);
       expect(effective.inZoneShare).to.equal(null);
     });
   }
 
+  const ipvs = configMap('kube-proxy', { 'config.conf': 'mode: ipvs\n' });
+  const master = (name: string) =>
+    node({ metadata: { name, labels: { 'node-role.kubernetes.io/control-plane': '' } } });
+  const THREADS = [
+    [
+      'Azure/aks-engine#2948',
+      ['10.0.0.9'],
+      [master('m-1'), master('m-2')],
+      /one for 2 Nodes .*/,
+      /^Start each API server/,
+    ],
+    [
+      'kubernetes/kubernetes#121591',
+      undefined,
+      [ipvs],
+      /begins on each Node with the same one/,
+      /iptables or nftables mode\.$/,
+    ],
+  ] as const;
+  for (const [thread, addresses, more, evidence, remedy] of THREADS)
+    it(`names what makes its load uneven: ${thread}`, () => {
+      const { own, snapshot } = apiServer(['a'], addresses && [...addresses], ...more);
+      const [first] = explain(snapshot, own, NOW).causes;
+      expect(first?.evidence).to.match(evidence);
+      expect(first?.remedy).to.match(remedy);
+    });
+
   it('is what routing by zone cannot save', () => {
-    const { services } = audit(apiServer('a', 'b').snapshot, NOW);
+    const { services } = audit(apiServer(['a', 'b']).snapshot, NOW);
     expect(services.map(({ group, cause }) => [group, cause?.reason])).to.deep.equal([['NotSavable', 'ApiServer']]);
   });
 });
