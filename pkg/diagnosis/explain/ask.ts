@@ -28,8 +28,7 @@ const needsAnnotation = (proxy: Proxy, minor: number): boolean => {
 export const NEAREST = 'PreferSameNode';
 
 /** Its Pods are as a DaemonSet has them. */
-export const isOnEveryNode = ({ nodes, pods, workloads, endpoints }: Facts): boolean => {
-  const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
+export const isOnEveryNode = ({ nodes, pods, workloads, hosts }: Facts): boolean => {
   const isOfCustom = pods.some(({ madeBy }) => madeBy !== undefined);
   return pods.length > 0 && !isOfCustom && workloads.length === 0 && nodes.every((node) => hosts.has(nameOf(node)));
 };

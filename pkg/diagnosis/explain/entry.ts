@@ -38,7 +38,7 @@ const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof 
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts) => {
-  const { service, nodes, endpoints, index, snapshot } = facts;
+  const { service, nodes, hosts, index, snapshot } = facts;
   const { type, externalIPs, externalTrafficPolicy: policy = 'Cluster' } = service.spec ?? {};
   const announcers = type === 'LoadBalancer' || externalIPs !== undefined ? announcersOf(facts) : [];
   const ports = type === 'NodePort' ? nodePortEntries(service, index.bypasses) : [];
@@ -46,7 +46,6 @@ export const entryOf = (facts: Facts) => {
   // Of each kind that has a say some selector has to match: MetalLB has to have a peer there.
   const peers = itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer');
   const deciders = [announcers, ports, nodesByAnnotation(service), peers].filter((own) => own.length > 0);
-  const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
   const at = ({ blind, daemonSet, ...kind }: Kind) => {
     // Where its Pods are not seen, their selectors say it.
     const runners = index.bypasses.daemonSets.filter(({ name }) => daemonSet?.test(name));
@@ -174,7 +173,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   ];
   if (failure) return fails(`; ${failure.why}.${'said' in failure ? failure.said : ''}`, failure.remedy);
   if (endpoints[0]?.address === PLACEHOLDER) return [];
-  const hosts = [...new Set(endpoints.map(({ nodeName }) => nodeName))];
+  const hosts = [...facts.hosts];
   if (isMarked) {
     const evidence = `, and all Nodes have the label \`${EXCLUDED}\`, with which none may take its traffic from outside.`;
     const fix = [`kubectl label node ${hosts.join(' ')} ${EXCLUDED}-`];
@@ -224,7 +223,7 @@ const BOTH_REMEDY = 'Update kube-proxy to 1.24 or newer, where the policy counts
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
 const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
-  const { service, name, endpoints, nodes, clientZones, index } = facts;
+  const { service, name, nodes, clientZones, index } = facts;
   const { type = '', externalTrafficPolicy } = service.spec ?? {};
   const entry = entryOf(facts);
   const [zone = '', other] = clientZones;
@@ -269,7 +268,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   if (uneven.length > 0 || (clientZones.length < 2 && entry.announced !== 'one'))
     return uneven.map((each) => ({ ...each, stage, ...hint }));
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
-  const hosts = new Set(entry.isStranded ? [] : endpoints.map(({ nodeName }) => nodeName));
+  const hosts = new Set(entry.isStranded ? [] : facts.hosts);
   const isSaid = (entry.announced !== undefined || type === 'NodePort') && hosts.size > 1;
   const idle = nodes.filter((node) => hosts.has(nameOf(node)) && !entry.takers.includes(node)).map(nameOf);
   const isQuiet = idle.length === 0 && isKept && !isSaid && hosts.size > 1 && localEntryCauses(facts).length === 0;
@@ -290,14 +289,13 @@ const HAS_HAIRPIN =
   /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:target-type=ip;|class=eks))(?=.*type=nlb;.*class=;|(?!.*preserve_client_ip\.enabled=false))/s;
 
 /** On which Nodes Pods do not reach the addresses by which the world does; `alone`: some of them, and not for their load balancer. */
-export const shutOut = ({ service, name, endpoints, nodes, index, snapshot }: Facts, alone = false): Cause[] => {
+export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts, alone = false): Cause[] => {
   const rather = 'Have Pods use the cluster IP (the name of the Service), or ';
   const say = (what: string, or: string) => [cause('prerequisite', 'LoadBalancerTraffic', what, `${rather}${or}.`)];
   const marks = Object.entries({ ...service.metadata?.annotations, class: service.spec?.loadBalancerClass });
   if (!alone && HAS_HAIRPIN.test(marks.map((entry) => `${entry.join('=')};`).join('')))
     return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);
   if (service.spec?.externalTrafficPolicy !== 'Local') return [];
-  const hosts = new Set(endpoints.map(({ nodeName }) => nodeName));
   const modes = new Set(['', ...itemsOf(snapshot.routers).flatMap(({ settings }) => Object.values(settings))]);
   const out = Map.groupBy(nodes, (node) => {
     const { router, version } = index.routers.of(node);

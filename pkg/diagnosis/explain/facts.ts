@@ -304,6 +304,8 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     noZones: index.noZones.filter((zone) => !theirs.has(zone)),
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),
     endpoints,
+    /** Names of Nodes that have one of them. */
+    hosts: new Set(endpoints.map(({ nodeName }) => nodeName)),
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,
     /** Sidecars that see the endpoint which the data plane picked, for want of a setting. */
     blind: blind.flatMap((own) => (own.possible || !sockets ? [] : [{ ...own, sockets }])),

@@ -124,7 +124,7 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
   const { service, endpoints, index, snapshot } = facts;
   const { ports = [], type = '', externalIPs } = service.spec ?? {};
   const selfOn = (node: Node) => index.routers.of(node).routing.self;
-  const isHost = (node: Node) => endpoints.some(({ nodeName }) => nodeName === nameOf(node));
+  const isHost = (node: Node) => facts.hosts.has(nameOf(node));
   const host = takers.find(isHost);
   const hosting = host && index.routers.of(host);
   const self = hosting?.routing.self;

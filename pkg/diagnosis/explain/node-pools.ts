@@ -16,7 +16,7 @@ const poolOf = ({ metadata: { labels = {} } = {} }: Node): string =>
 
 /** For zones without its Pods; undefined where Karpenter made no Node of them. */
 export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonly string[]): string | undefined => {
-  const hosts = facts.nodes.filter((node) => facts.endpoints.some(({ nodeName }) => nodeName === nameOf(node)));
+  const hosts = facts.nodes.filter((node) => facts.hosts.has(nameOf(node)));
   const names = [...new Set(hosts.map(poolOf))].filter((name) => name !== '');
   if (names.length === 0) return undefined;
   const objects = itemsOf(facts.snapshot.routers);

@@ -223,12 +223,11 @@ export const crossingCauses = ({ options, routes, index }: Facts, effective: boo
 };
 
 /** Who would find an endpoint on its own Node, as the Service asks, and looks at zones only. */
-export const nodeCauses = ({ wish, nodes, endpoints, index: { routers } }: Facts): Cause[] => {
+export const nodeCauses = ({ wish, nodes, hosts, index: { routers } }: Facts): Cause[] => {
   if (wish.mode !== 'same-node') return [];
-  const near = new Set(endpoints.map(({ nodeName }) => nodeName));
   const isBlind = ({ router, behaviour: { hints } }: RouterAnswer) =>
     hints === 'zone' || (hints === 'none' && router === 'cilium');
-  const own = nodes.filter((node) => near.has(nameOf(node)) && isBlind(routers.of(node)));
+  const own = nodes.filter((node) => hosts.has(nameOf(node)) && isBlind(routers.of(node)));
   const who = listed(own.map((node) => routers.of(node).title));
   const evidence = `${counted(own.length, 'Node')} with an endpoint of its own (${listed(own.map(nameOf))}): ${who} there reads no hints for Nodes.`;
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
