@@ -318,7 +318,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through members \(Service shop\/web\)/,
-    /→ For members: a scraper for each zone, which keeps targets of its own by relabelling .*\. Other clients/,
+    /→ For members: a scraper for each zone, which keeps its targets by relabelling .*\. Other clients/,
     /kubectl (?:annotate|patch)/,
   ],
   [

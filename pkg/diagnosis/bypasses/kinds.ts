@@ -34,22 +34,20 @@ const ROUTES: readonly RouteKind[] = [
   ['configuration.konghq.com/v1alpha1', 'IngressClassParameters', 'anywhere'],
   ['gateway.kgateway.dev/v1alpha1', 'BackendConfigPolicy', 'beside'],
   ['consul.hashicorp.com/v1alpha1', 'ServiceResolver ProxyDefaults', 'anywhere'],
-  [
-    'inference.networking.k8s.io/v1 inference.networking.x-k8s.io/v1alpha2',
-    'InferencePool',
-    'beside',
-    'inference-pool',
-  ],
+  ['inference.networking.k8s.io/v1', 'InferencePool', 'beside', 'inference-pool'],
+  ['inference.networking.x-k8s.io/v1alpha2', 'InferencePool', 'beside', 'inference-pool'],
   ['kuma.io/v1alpha1', 'MeshLoadBalancingStrategy ZoneIngress', 'anywhere'],
   ['cilium.io/v2', 'CiliumEnvoyConfig', 'beside', 'cilium-envoy'],
   ['cilium.io/v2', 'CiliumClusterwideEnvoyConfig', 'cluster', 'cilium-envoy'],
   ['cilium.io/v2', 'CiliumLocalRedirectPolicy', 'beside', 'cilium-redirect'],
   ['zalando.org/v1', 'RouteGroup', 'beside', 'skipper'],
-  ['multicluster.x-k8s.io/v1alpha1 net.gke.io/v1', 'ServiceExport', 'beside', 'clusterset'],
+  ['multicluster.x-k8s.io/v1alpha1', 'ServiceExport', 'beside', 'clusterset'],
+  ['net.gke.io/v1', 'ServiceExport', 'beside', 'clusterset'],
   ['application-networking.k8s.aws/v1alpha1', 'ServiceExport', 'beside', 'vpc-lattice'],
   ['k8s.nginx.org/v1', 'VirtualServer VirtualServerRoute TransportServer', 'beside', 'f5-nginx-ingress/route'],
   ['configuration.konghq.com/v1beta1', 'TCPIngress UDPIngress', 'beside', 'kong'],
-  ['elbv2.k8s.aws/v1beta1 eks.amazonaws.com/v1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
+  ['elbv2.k8s.aws/v1beta1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
+  ['eks.amazonaws.com/v1', 'TargetGroupBinding', 'beside', 'aws-ip-targets'],
   ['elbv2.k8s.aws/v1beta1', 'IngressClassParams', 'cluster'],
   ['gateway.k8s.aws/v1beta1', 'TargetGroupConfiguration', 'anywhere'],
   ['cis.f5.com/v1', 'TransportServer VirtualServer', 'beside', 'f5-bigip'],
@@ -82,9 +80,7 @@ const ROUTERS: readonly RouteKind[] = [
 ];
 
 const eachAlone = (rows: readonly RouteKind[]) =>
-  rows.flatMap(([apis, kinds, ...more]) =>
-    apis.split(' ').flatMap((api) => kinds.split(' ').map((kind): RouteKind => [api, kind, ...more])),
-  );
+  rows.flatMap(([api, kinds, ...more]) => kinds.split(' ').map((kind): RouteKind => [api, kind, ...more]));
 
 export const ROUTE_KINDS = eachAlone(ROUTES);
 export const ROUTER_KINDS = eachAlone(ROUTERS);

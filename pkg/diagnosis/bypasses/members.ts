@@ -142,12 +142,13 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
 type MemberIndex = ReturnType<typeof memberIndex>;
 type Callers = Readonly<{ members: MemberIndex; pods: ReadonlyMap<string, readonly PodSummary[]> }>;
 
+export const podsRunBy = ({ namespace, podLabels: matchLabels }: Runner, pods: Callers['pods']) =>
+  (pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels));
+
 /** Workloads that name the Service in variables, arguments or configuration, and their Pods. */
 export const callingOf = (service: Service, { members, pods }: Callers) => {
   const callers = members.callers.get(keyOfService(service)) ?? [];
-  const own = ({ runner: { namespace, podLabels: matchLabels } }: (typeof callers)[number]) =>
-    (pods.get(namespace) ?? []).filter(({ labels }) => matchesSelector({ matchLabels }, labels));
-  return { callers, pods: callers.flatMap((each) => own(each).map((pod) => ({ ...each, pod }))) };
+  return { callers, pods: callers.flatMap((each) => podsRunBy(each.runner, pods).map((pod) => ({ ...each, pod }))) };
 };
 
 export interface Found {

@@ -1,7 +1,6 @@
 // Sidecars and tunnels of meshes: whose clients they are, and which connections they take.
 import type { Service } from '../../apis/core.ts';
 import { objectTitle } from '../../apis/values.ts';
-import { matchesSelector } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { versionText } from '../../upstream/proxy/hint-rule.ts';
@@ -10,7 +9,7 @@ import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import { isWaypointPod } from './gateways.ts';
-import { type Found, callingOf } from './members.ts';
+import { type Found, callingOf, podsRunBy } from './members.ts';
 import { imageRelease } from './settings.ts';
 import type { Client } from './types.ts';
 import { selects } from './watchers.ts';
@@ -72,14 +71,8 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
   const { namespace } = serviceRefOf(service);
   // A gateway that chooses Pods leaves its sidecar nothing to choose (istio/istio#36386).
   const gateways = watchers.receivers.filter(({ routed }) => routed && around.length > 0);
-  const inside = new Set(podsOf(service));
-  const isOther = (pod: PodSummary) =>
-    !inside.has(pod) &&
-    !isWaypointPod(pod) &&
-    !gateways.some(
-      ({ runner: { namespace: at, podLabels: matchLabels } }) =>
-        at === pod.namespace && matchesSelector({ matchLabels }, pod.labels),
-    );
+  const inside = new Set([...podsOf(service), ...gateways.flatMap(({ runner }) => podsRunBy(runner, pods))]);
+  const isOther = (pod: PodSummary) => !inside.has(pod) && !isWaypointPod(pod);
   const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
   const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);
   const areInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && clients.length > 0;

@@ -44,8 +44,7 @@ const BY_HASHRING = 'it passes series on to the receivers that their hash names,
 const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement group, in whatever zone it is';
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
 const BY_SCRAPE = 'scrapers connect to every Pod behind it';
-const OF_SCRAPER =
-  'a scraper for each zone, which keeps targets of its own by relabelling (`attach_metadata` with `node: true` gives labels of Nodes)';
+const OF_SCRAPER = 'a scraper for each zone, which keeps its targets by relabelling (`attach_metadata: {node: true}`)';
 const NONE = 'none is known';
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';

@@ -1,43 +1,16 @@
 // Gathers objects of any kind, one by one, into a snapshot; of each it keeps what a diagnosis needs.
-import { type EndpointSlice, type Node, serviceKeyOf, zoneOfNode } from '../../apis/core.ts';
-import { type Fields, defined, isFields, nameOf } from '../../apis/values.ts';
-import { GROUP, LABEL_SERVICE_NAME } from '../../apis/names.ts';
+import { type Fields, defined, isFields } from '../../apis/values.ts';
+import { GROUP } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, type CollectionName, known, unknown } from '../snapshot.ts';
 import { ROUTER_KINDS, ROUTE_KINDS, steersClient } from '../bypasses/kinds.ts';
-import { kubeletText } from '../routers/nodes.ts';
 import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
-import { FieldError, type Metadata, asText, fieldAt, listIn, metadataOf, requiredTextAt, textIn } from './fields.ts';
+import { subsetsOf, withEndpoints } from './endpoints.ts';
+import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { namesInConfig } from './names.ts';
 import { evacuationOf, flowPolicyOf } from './policies.ts';
 import { eventOf, routerOf, webhooksOf } from './routers.ts';
 import { type Workload, autoscalerOf, clusterRoleBindingOf, clusterRoleOf, podOf, workloadOf } from './workloads.ts';
-
-/** From 1.21 on slices may have hints, of which Endpoints show none. */
-const WITHOUT_HINTS = /^v1\.(?:\d|1\d|20)\./;
-
-/** Of Endpoints, which kube-proxy reads before Kubernetes 1.19: a slice for each subset. */
-const subsetsOf = (object: Fields, named: Metadata): EndpointSlice[] =>
-  listIn(object, 'subsets').map((subset) => {
-    const at = (key: string, ready: boolean) =>
-      listIn(subset, key).map((own) => ({ ...own, addresses: [textIn(own, 'ip')], conditions: { ready } }));
-    const endpoints = [...at('addresses', true), ...at('notReadyAddresses', false)];
-    const addressType = String(endpoints[0]?.addresses).includes(':') ? 'IPv6' : 'IPv4';
-    const metadata = { ...named, labels: { [LABEL_SERVICE_NAME]: named.name } };
-    return { ...createSliceReader()({ ...subset, addressType, endpoints }, metadata), kind: 'Endpoints' };
-  });
-
-/** Without the Endpoints of Services that have slices; of the others each address is in the zone of its Node. */
-const withEndpoints = (all: readonly EndpointSlice[], nodes: readonly Node[]): EndpointSlice[] => {
-  const isOld = nodes.length > 0 && nodes.every((node) => WITHOUT_HINTS.test(kubeletText(node)));
-  const zones = new Map(nodes.map((node) => [nameOf(node), zoneOfNode(node) || undefined]));
-  const sliced = new Set(all.map((own) => (own.kind === 'Endpoints' ? '' : serviceKeyOf(own))));
-  return all.flatMap((own) => {
-    if (own.kind !== 'Endpoints') return [own];
-    const endpoints = (own.endpoints ?? []).map((each) => defined({ ...each, zone: zones.get(each.nodeName ?? '') }));
-    return isOld && !sliced.has(serviceKeyOf(own)) ? [{ ...own, endpoints }] : [];
-  });
-};
 
 /** What an object adds to a collection: an item, several, or undefined for none. */
 type Reader = (object: Fields, metadata: Metadata) => unknown;
