@@ -126,7 +126,7 @@ export const REASONS = {
   ),
   HintsGateOff: kubeProxy(
     'kube-proxy {version} on Node {node} has the feature gates for topology hints off, so it uses all {ready} ready endpoints of Service {service}.',
-    'Switch the gate `TopologyAwareHints` on, or update to 1.24 or newer.',
+    'Update to 1.24 or newer, where it is on, or switch the gate `TopologyAwareHints` on.',
   ),
   ProxyNeedsAnnotation: kubeProxy(
     'kube-proxy {version} on Node {node} follows hints only where the Service is annotated, and the annotation of Service {service} is {value}.',

@@ -3330,6 +3330,21 @@ const ROWS: readonly ReportedRow[] = [
     /TopologyAwareHints on|kubectl/,
   ],
   [
+    'https://github.com/plexinc/pms-docker/issues/168',
+    {
+      endpoints: ['b'],
+      pods: null,
+      extra: [
+        beside('apps/v1', 'StatefulSet', { replicas: 1, volumeClaimTemplates: [{}], ...podsWith({}, { app: 'web' }) }),
+      ],
+    },
+    'NotWanted',
+    'SingleEndpoint',
+    /one ready endpoint/,
+    /Another replica would be a store of its own/,
+    /Run more replicas|kubectl scale|NotRequested/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/2475',
     { nodes: ['', '', ''], endpoints: ['', '', ''], spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local' } },
     'NotWanted',

@@ -294,7 +294,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'HintsGateOff',
     /^✗ ineffective: 50 %/,
-    /update to 1\.24 or newer/,
+    /Update to 1\.24 or newer/,
   ],
   // What the control plane writes.
   [

@@ -7,7 +7,7 @@ import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Fix, ask, elsewhere, settingsFor } from './ask.ts';
 import type { Facts } from './facts.ts';
-import { workingCounts } from './given.ts';
+import { isOfGardener, workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, asAdvice, autoscalersOf } from './remedy.ts';
 import { fieldsOf, patchSpec } from './remedy.ts';
@@ -122,7 +122,7 @@ const constrain: Fix = (facts) => {
   const lacks = (own: Workload) =>
     zoneConstraint(own)?.selectsOwn === false || (rolls && revisesPods(own) && !placing(facts, own, empty).remedy);
   const says = facts.workloads.some(({ marks }) => marks) ? fieldsOf : asAdvice;
-  return facts.workloads.every(lacks) ? both(scale, spreadOut)(facts)?.map(says) : [];
+  return facts.workloads.every(lacks) && !isOfGardener(facts) ? both(scale, spreadOut)(facts)?.map(says) : [];
 };
 
 /** What Cilium drains no Pod shows. */

@@ -95,6 +95,11 @@ export const sharesText = ({ shares }: Facts): string =>
     ? ''
     : [...shares.ratios].map(([zone, ratio]) => `${zone} ${Math.round(ratio * 100)} %`).join(', ');
 
+/** rancher/rke2#3398 */
+const OF_VSPHERE = `Set \`labels.zone\` and \`labels.region\` in the configuration of the cloud-controller-manager of vSphere (in RKE2 \`vCenter.labels\` of chart rancher-vsphere-cpi). ${NO_ZONES}`;
+const zonesFor = (nodes: readonly Node[]): string =>
+  nodes.some(({ spec }) => spec?.providerID?.startsWith('vsphere:')) ? OF_VSPHERE : NO_ZONES;
+
 /** Why CPU shares are unknown, as exactly as the Nodes show. */
 const sharesCause = (facts: Facts): Cause[] => {
   const { shares, nodes } = facts;
@@ -102,7 +107,7 @@ const sharesCause = (facts: Facts): Cause[] => {
   if (shares.cause !== 'FewerThanTwoZones') {
     const lacks = shares.cause === 'NodeWithoutZone' ? `label ${LABEL_ZONE}` : 'status.allocatable.cpu';
     const who = `Ready Node ${listed(shares.nodes)}`;
-    const remedy = nodes.every((node) => zoneOfNode(node) === '') ? NO_ZONES : remedyOf(shares.cause);
+    const remedy = nodes.every((node) => zoneOfNode(node) === '') ? zonesFor(nodes) : remedyOf(shares.cause);
     return given(shares.cause, `${who} without ${lacks}: no Service of the cluster gets proportional hints.`, remedy);
   }
   // Ready, in zones without a share of the CPU, because all their Nodes are of the control plane.
@@ -123,9 +128,6 @@ const WITHOUT_ZONES = /^(?:doks\.digitalocean|lke\.linode|vke\.vultr)\.com\//;
 const ONE_PLACE =
   'Its provider has a cluster in one datacenter, without zones: nothing can cross, and nothing is to set.';
 
-/** rancher/rke2#3398 */
-const OF_VSPHERE = `Set \`labels.zone\` and \`labels.region\` in the configuration of the cloud-controller-manager of vSphere (in RKE2 \`vCenter.labels\` of chart rancher-vsphere-cpi). ${NO_ZONES}`;
-
 export const inOnePlace = (nodes: readonly Node[]): boolean => {
   const isOne = ({ metadata }: Node) => Object.keys(metadata?.labels ?? {}).some((own) => WITHOUT_ZONES.test(own));
   return nodes.every((node) => zoneOfNode(node) === '' && isOne(node));
@@ -141,8 +143,7 @@ const zonelessCause = ({ snapshot, wish }: Facts, endpoints: readonly ReadyEndpo
     // Hints for Nodes need none.
     if (wish.mode === 'same-node') return [];
     const none = `No Node of the cluster has the label ${LABEL_ZONE}, and ${counted(zoneless.length, 'ready endpoint')} no zone.`;
-    const isVsphere = all.some(({ spec }) => spec?.providerID?.startsWith('vsphere:'));
-    return given('EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : isVsphere ? OF_VSPHERE : NO_ZONES);
+    return given('EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : zonesFor(all));
   }
   const nodes = new Map(all.map((node) => [nameOf(node), zoneOfNode(node)]));
   if (zoneless.every(({ nodeName, slice }) => isControllerSlice(slice) && (nodes.get(nodeName) ?? '') !== ''))

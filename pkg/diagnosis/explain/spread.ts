@@ -109,8 +109,11 @@ export const STORE_REMEDY =
 const TOGETHER_REMEDY =
   'Clients in other zones cross, whatever the Service asks for, and only failure tolerance type `zone` gives etcd a member in each. Without it Gardener from 2023 on runs all Pods of a control plane in one zone: update an older one (a first form of that, gardener#6579, was withdrawn).';
 
-export const isStore = (workloads: readonly Pick<Workload, 'images'>[]): boolean =>
-  workloads.some(({ images: [image = ''] }) => STORES.test(image));
+export const isStore = (workloads: readonly Pick<Workload, 'images' | 'kind' | 'replicas' | 'volumes'>[]): boolean =>
+  workloads.some(
+    ({ images: [image = ''], kind, replicas, volumes }) =>
+      STORES.test(image) || (kind === 'StatefulSet' && volumes === true && replicas === 1),
+  );
 
 const HARDER_REMEDY =
   'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
