@@ -118,6 +118,8 @@ export const isStore = (workloads: readonly Pick<Workload, 'images' | 'kind' | '
 const HARDER_REMEDY =
   'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
 
+const MOVE_ONE =
+  'Delete one of its Pods: the podAntiAffinity is a preference, which counts when a Pod is placed, and the next one goes to another Node that has room. For zones: ';
 /** EvenPodsSpread is on by default (KEP-895). */
 export const hasConstraints = (version: Facts['version']): boolean => atLeast(version, 18);
 const APART_REMEDY =
@@ -160,11 +162,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? `, and its podAntiAffinity ${isOnOne ? 'by Node was not met when they were placed' : 'counts Nodes, not zones'}` : ''}.`;
   const isBare = constraint === undefined && (!zoneAntiAffinity || apartInVain); // Azure/AKS#3036
   if (isBare && facts.makers.length > 1 && workload.podLabels['rollout-group']) return say(bare, EACH_REMEDY);
-  if (isBare && isOnOne && !apartInVain)
-    return say(
-      bare,
-      `Delete one of its Pods: the podAntiAffinity is a preference, which counts when a Pod is placed, and the next one goes to another Node that has room. For zones: ${remedyOf('PodsNotSpread')}`,
-    );
+  if (isBare && isOnOne && !apartInVain) return say(bare, `${MOVE_ONE}${remedyOf('PodsNotSpread')}`);
   if (isBare)
     return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? undefined : APART_REMEDY);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
