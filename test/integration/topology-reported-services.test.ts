@@ -1562,6 +1562,19 @@ const ROWS: readonly ReportedRow[] = [
     /let clients balance over all Pods \(gRPC: `round_robin`, which takes a headless Service and `dns:\/\/\/` before its name\)/,
   ],
   [
+    'https://github.com/absmach/magistrala/issues/387',
+    {
+      version: '1.33.2',
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b', 'c:c'],
+      extra: [behindWeb({ image: 'a:1', ports: [{ name: 'grpc', containerPort: 8080 }] })],
+    },
+    'Effective',
+    'StickyClients',
+    KEEP_TO_ONE,
+    /let clients balance over all Pods \(gRPC: `round_robin`/,
+  ],
+  [
     'https://github.com/traefik/traefik/issues/10303',
     { spec: CLOSE, extra: [routed({ nativeLB: true }), traefik('traefik:v2.10.5')] },
     'Effective',

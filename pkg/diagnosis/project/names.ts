@@ -48,10 +48,11 @@ const AGE = /max[._-]?(?:server[._-]?)?conn(?:ection)?[._-]?age(?![._-]?grace)/i
 const GRPC_NAME = /^-*(?:(?:server|listen|app|service)[._-])?grpc/i;
 const GRPC_PORT = /^(?:-*[\w.-]+=)?(?:[\d.]*:|\[::\]:)?(\d{2,5})$/;
 
-/** What variables and arguments name: hosts that may be Services, where it registers itself, and labels of Pods that it looks for. */
+/** What variables, arguments and ports name: hosts that may be Services, where it registers itself, and labels of Pods that it looks for. */
 export const namesIn = (podSpec: Fields) => {
   const texts = listIn(podSpec, 'containers').flatMap((container) => [
     ...listIn(container, 'env').map((item) => pickTexts(item, 'name', 'value')),
+    ...listIn(container, 'ports').map((own) => ({ name: textIn(own, 'name'), value: String(own['containerPort']) })),
     ...['command', 'args'].flatMap((key) =>
       textsIn(container, key).map((value, at, { [at - 1]: before = '' }) => {
         return { name: /^-+[\w.-]+$/.exec(before)?.[0] ?? /^-*\w[\w.-]*(?==)/.exec(value)?.[0] ?? key, value };
