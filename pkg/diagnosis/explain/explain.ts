@@ -110,8 +110,8 @@ const WORKERS =
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
   const { nodes, clientZones, name, wish } = facts;
-  const isVainSpread = facts.workloads.some((workload) => zoneConstraint(workload) !== undefined);
-  const [single, help = isVainSpread ? SPREAD_IN_ONE : facts.index.zones.size > 1 ? WORKERS : undefined] =
+  const isConstrained = facts.workloads.some((workload) => zoneConstraint(workload) !== undefined);
+  const [single, help = isConstrained ? SPREAD_IN_ONE : facts.index.zones.size > 1 ? WORKERS : undefined] =
     placedIn(facts.workloads) === undefined ? ['All ready worker Nodes are'] : PLACED;
   // What is on no Node may be anywhere, as the endpoints of a control plane.
   const placed = facts.endpoints.every((endpoint) => endpoint.zone !== '' || endpoint.nodeName !== '');
@@ -149,8 +149,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const [outside, way] = [outsideCauses(facts, wanted), entryOf(facts)];
   const isFirst = wanted || type !== 'NodePort' || way?.remedy !== NODE_PORT.remedy || isGateway(facts);
   const isNear = way?.policy === 'Local' || (nodes.length > 1 && isOnEveryNode(facts));
-  const isHard = facts.makers.some((own) => zoneConstraint(own)?.whenUnsatisfiable === 'DoNotSchedule');
-  const isFailed = isHard && !isAlone && !way?.failure && entry[0]?.reason === 'ZoneFailsHealthCheck';
+  const isFailed = isConstrained && !isAlone && !way?.failure && entry[0]?.reason === 'ZoneFailsHealthCheck';
   const isZoneOut = entry.some(({ reason }) => reason === 'ZoneFailsHealthCheck');
   // The loop measures what is only assumed here; an evacuation lends endpoints and shifts load on purpose.
   const stray = strayCauses(facts);

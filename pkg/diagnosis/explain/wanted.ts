@@ -271,14 +271,11 @@ const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref, options, version, shares, endpoints, bypasses } = facts;
   const { field, distribution, key, auto } = settingsFor(facts);
   const isBare = facts.nodes.every((node) => zoneOfNode(node) === '');
-  const isGated = !isEnabled('TopologyAwareHints', version, options.gates);
-  const gate = isGated
-    ? ' with the feature gate TopologyAwareHints on in control plane and kube-proxy (off by default before 1.24)'
-    : '';
-  const annotated =
-    isGated && facts.nodes.some(isManaged)
-      ? 'Update to 1.24 or newer for the annotation (before, hints have a feature gate, which EKS, GKE and AKS do not set)'
-      : `Set the annotation \`${key}: ${auto}\`${gate}`;
+  const plain = `Set the annotation \`${key}: ${auto}\``;
+  const gated = facts.nodes.some(isManaged)
+    ? 'Update to 1.24 or newer for the annotation (before, hints have a feature gate, which EKS, GKE and AKS do not set)'
+    : `${plain} with the feature gate TopologyAwareHints on in control plane and kube-proxy (off by default before 1.24)`;
+  const annotated = isEnabled('TopologyAwareHints', version, options.gates) ? plain : gated;
   // kubernetes-sigs/metrics-server#764
   const isFew = shares.kind === 'known' && endpoints.length < shares.ratios.size;
   const of = (ratios: ReadonlyMap<string, number>): string | undefined =>
