@@ -3358,6 +3358,19 @@ const ROWS: readonly ReportedRow[] = [
     /Run more replicas|kubectl scale|NotRequested/,
   ],
   [
+    'https://github.com/gardener/gardener/issues/6997#spread',
+    {
+      podLabels: { 'gardener.cloud/role': 'controlplane' },
+      endpoints: ['a', 'a', 'a'],
+      pods: { topologySpreadConstraints: [] },
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /its Pods are not spread over zones/,
+    /→ Pods in other zones need failure tolerance type `zone`/,
+    /kubectl patch deployment/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/2475',
     { nodes: ['', '', ''], endpoints: ['', '', ''], spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local' } },
     'NotWanted',

@@ -122,7 +122,7 @@ const constrain: Fix = (facts) => {
   const lacks = (own: Workload) =>
     zoneConstraint(own)?.selectsOwn === false || (rolls && revisesPods(own) && !placing(facts, own, empty).remedy);
   const says = facts.workloads.some(({ marks }) => marks) ? fieldsOf : asAdvice;
-  return facts.workloads.every(lacks) && !isOfGardener(facts) ? both(scale, spreadOut)(facts)?.map(says) : [];
+  return facts.workloads.every(lacks) ? both(scale, spreadOut)(facts)?.map(says) : [];
 };
 
 /** What Cilium drains no Pod shows. */
@@ -135,13 +135,13 @@ export const showPods: Fix = ({ service, families }) => {
 /** What is seen needs no look, nor a certain Pod. */
 export const showUnseen: Fix = (facts) => (facts.pods.length > 0 || chosenBy(facts) !== '' ? [] : showPods(facts));
 
-/** What Nodes there are says nothing of where Fargate makes others. */
+/** What Nodes there are says nothing of where Fargate makes others, and Gardener writes changes back. */
 const unlessPlaced =
   (fix: Fix): Fix =>
-  (facts) =>
-    runsOnFargate(facts) || isStore(facts.workloads) || chosenBy(facts) !== '' || waitingFor(facts).text !== ''
-      ? []
-      : fix(facts);
+  (facts) => {
+    const isPlaced = runsOnFargate(facts) || isOfGardener(facts) || isStore(facts.workloads) || chosenBy(facts) !== '';
+    return isPlaced || waitingFor(facts).text !== '' ? [] : fix(facts);
+  };
 
 export const MORE_PODS: readonly Fix[] = [...[...SPREADING, constrain].map(unlessPlaced), showUnseen];
 

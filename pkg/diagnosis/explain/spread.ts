@@ -109,6 +109,10 @@ export const STORE_REMEDY =
 const TOGETHER_REMEDY =
   'Clients in other zones cross, whatever the Service asks for, and only failure tolerance type `zone` gives etcd a member in each. Without it Gardener from 2023 on runs all Pods of a control plane in one zone: update an older one (a first form of that, gardener#6579, was withdrawn).';
 
+/** gardener/gardener docs/usage/high-availability/shoot_high_availability.md */
+const OF_SHOOT =
+  'Pods in other zones need failure tolerance type `zone` (`spec.controlPlane.highAvailability.failureTolerance` of the Shoot): Gardener writes other changes back.';
+
 export const isStore = (workloads: readonly Pick<Workload, 'images' | 'kind' | 'replicas' | 'volumes'>[]): boolean =>
   workloads.some(
     ({ images: [image = ''], kind, replicas, volumes }) =>
@@ -228,7 +232,7 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
   const [way] = facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.way) || []);
   return causes[0] && !isHeld
     ? causes[0].remedy
-    : (way ?? found[0]?.remedy ?? kept ?? (hasFew(facts) ? undefined : `${SPREAD}.`));
+    : (way ?? found[0]?.remedy ?? kept ?? (isOfGardener(facts) ? OF_SHOOT : hasFew(facts) ? undefined : `${SPREAD}.`));
 };
 
 const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {
