@@ -1,11 +1,10 @@
 // From flags to the snapshot that a command works on, and to the Service that was named, or the one that was probably meant.
 // The client of a cluster is loaded only where a cluster is asked.
 import { type Namespace, type Node, SWITCHED_OFF, type Service, isSwitchedOff } from '../../pkg/apis/core.ts';
-import { defined, nameOf } from '../../pkg/apis/values.ts';
+import { defined, keyOf, nameOf, refOf } from '../../pkg/apis/values.ts';
 import { SWITCH_NAMESPACE, isPlannedStrategy } from '../../pkg/apis/names.ts';
 import { NAMESPACES } from '../../pkg/apis/resources.ts';
-import { nearest, keyOfService, serviceKeyOfRef, serviceRefOf } from '../../pkg/diagnosis/models/lookup.ts';
-import { slicesByService, sortedServices } from '../../pkg/diagnosis/models/lookup.ts';
+import { nearest, serviceKeyOfRef, slicesByService, sortedServices } from '../../pkg/diagnosis/models/lookup.ts';
 import { type ClusterSnapshot, type CollectionName, itemsOf, unseenOf } from '../../pkg/diagnosis/snapshot.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { effectiveStrategy, strategyFromLabels } from '../../pkg/routing/strategy.ts';
@@ -148,7 +147,7 @@ export const parseServiceName = (text: string, namespace: string | undefined): S
 };
 
 const missing = (text: string, all: readonly Service[], { namespace, name }: ServiceName): UsageError => {
-  const refs = all.map(serviceRefOf);
+  const refs = all.map(refOf);
   const nearestOf = (some: typeof refs) => {
     const names = some.map((ref) => ref.name);
     return some[names.indexOf(nearest(name, names) ?? '')];
@@ -168,7 +167,7 @@ export const findService = ({ snapshot, namespace }: Loaded, text: string): Serv
   const found = sortedServices(snapshot, wanted.namespace).filter((service) => nameOf(service) === wanted.name);
   const [only, another] = found;
   if (only === undefined) throw missing(text, sortedServices(snapshot), wanted);
-  const names = found.map(keyOfService).join(', ');
+  const names = found.map(keyOf).join(', ');
   if (another !== undefined) throw new UsageError(`more than one Service "${wanted.name}": ${names}; add --namespace`);
   return only;
 };
@@ -179,7 +178,7 @@ export const loadService = async (flags: InputFlags, text: string, needs: readon
   const within = namespace === undefined ? flags : { ...flags, namespace, allNamespaces: false };
   const loaded = await load(within, needs, io, name);
   const service = findService(loaded, text);
-  const ref = serviceRefOf(service);
+  const ref = refOf(service);
   return {
     ...loaded,
     service,
@@ -211,5 +210,5 @@ export const findPort = (service: Service, port: string | undefined): string | u
   if (found !== undefined) return found.name ?? '';
   const known = ports.map(({ name, port: number }) => (name === undefined ? String(number) : `${name} (${number})`));
   const has = known.join(', ') || 'none';
-  throw new UsageError(`Service "${keyOfService(service)}" has no port "${port}"; it has ${has}`);
+  throw new UsageError(`Service "${keyOf(service)}" has no port "${port}"; it has ${has}`);
 };

@@ -1,7 +1,7 @@
 // `kubectl-topology __complete WORD…`: what the last word may become, which kubectl asks by its own kubectl_complete-topology.
 import type { Option } from 'commander';
-import { nameOf } from '../../../pkg/apis/values.ts';
-import { keyOfService, sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
+import { keyOf, nameOf } from '../../../pkg/apis/values.ts';
+import { sortedServices } from '../../../pkg/diagnosis/models/lookup.ts';
 import { zonesOf } from '../../../pkg/diagnosis/survival/survival.ts';
 import type { TopologyCommand } from '../command.ts';
 import type { ExitCode, Io } from '../io.ts';
@@ -47,7 +47,7 @@ const services = async (flags: InputFlags, word: string, io: Io): Promise<Candid
   const everywhere = word.includes('/') && flags.namespace === undefined && flags.filename === undefined;
   const within = everywhere ? { ...flags, allNamespaces: true } : flags;
   const { snapshot, namespace } = await load(within, ['services'], io);
-  return named(sortedServices(snapshot, namespace).map(namespace === undefined ? keyOfService : nameOf), 'Service');
+  return named(sortedServices(snapshot, namespace).map(namespace === undefined ? keyOf : nameOf), 'Service');
 };
 
 /** Of Nodes, and of endpoints where files have no Nodes. */

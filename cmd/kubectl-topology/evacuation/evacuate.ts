@@ -1,13 +1,13 @@
 // What `kubectl topology evacuate ZONE` does: checks that the other zones can take over, makes the ZoneEvacuation, and shows how far it is.
 import { isDeepStrictEqual } from 'node:util';
 import type { Namespace } from '../../../pkg/apis/core.ts';
-import { defined, nameOf } from '../../../pkg/apis/values.ts';
+import { defined, nameOf, refOf } from '../../../pkg/apis/values.ts';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
 import { parseDuration } from '../../../pkg/apis/quantity.ts';
 import { LABEL_NAMESPACE_NAME } from '../../../pkg/apis/names.ts';
 import { NAMESPACES, ZONE_EVACUATIONS, apiVersionOf } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
-import { serviceKeyOfRef, serviceRefOf } from '../../../pkg/diagnosis/models/lookup.ts';
+import { serviceKeyOfRef } from '../../../pkg/diagnosis/models/lookup.ts';
 import { type Evacuation, type EvacuationCheck, checkEvacuation } from '../../../pkg/diagnosis/survival/check.ts';
 import { concerns, isRunning } from '../../../pkg/evacuation/accept.ts';
 import { except, isAlreadyExists, isForbidden, isNotFound } from '../../../pkg/kubernetes/errors.ts';
@@ -77,7 +77,7 @@ const asEvacuation = (evacuation: ZoneEvacuation, namespaces: ReadonlyMap<string
     percent,
     rounding,
     concerns(service) {
-      const ref = serviceRefOf(service);
+      const ref = refOf(service);
       const namespace = { [LABEL_NAMESPACE_NAME]: ref.namespace, ...namespaces.get(ref.namespace) };
       return concerns(evacuation, { key: serviceKeyOfRef(ref), labels: service.metadata?.labels, namespace });
     },

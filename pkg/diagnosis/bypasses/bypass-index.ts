@@ -1,7 +1,8 @@
 // What is known of a whole cluster about who goes around the proxies of Services, worked out once.
+import { refOf } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { isEnabled } from '../../upstream/index.ts';
-import { controlPlaneVersion, serviceRefOf } from '../models/lookup.ts';
+import { controlPlaneVersion } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { SOCKETS } from './kinds.ts';
 import { memberIndex, servicesOf } from './members.ts';
@@ -56,7 +57,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
       ? '; the mesh has other clusters, whose endpoints are among its own'
       : '',
-    choosing: new Set(services.filter(namesWaypoint).map((each) => serviceRefOf(each).namespace)),
+    choosing: new Set(services.filter(namesWaypoint).map((each) => refOf(each).namespace)),
     nginxUpstream: configured.some((own) => own.includes('service-upstream,true')),
     ofCache: ofCache(services.find(isUpstream), version),
     nodes,

@@ -1,12 +1,12 @@
 // Which clients of a Service do not pass the rules of its proxies, by the objects that show it.
 import type { Service } from '../../apis/core.ts';
-import { hasSelector, keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { hasSelector } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import type { EntryObject } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
-import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
+import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin, podsOf } from './members.ts';
 import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, ifKept } from './settings.ts';
 import { PROVIDERS, targetsOf } from './settings.ts';
@@ -86,7 +86,7 @@ const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service
     !/"ingress":\s*true/.test(service.metadata?.annotations?.['cloud.google.com/neg'] ?? ''));
 
 export const nodePortEntries = (service: Service, index: BypassIndex) =>
-  (index.byService.get(keyOfService(service)) ?? []).flatMap(({ entry }) => {
+  (index.byService.get(keyOf(service)) ?? []).flatMap(({ entry }) => {
     const client = clientOf(entry, index);
     if (client === undefined || !takesNodePorts(client, entry, service, index)) return [];
     const { setting = 'with `cloud.google.com/neg: {"ingress": true}` Google\'s sends to Pods, by its own balancing' } =
@@ -101,7 +101,7 @@ export const nodePortEntries = (service: Service, index: BypassIndex) =>
 const passesProxy = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean => {
   const isOwn = entry.annotations[NGINX] === 'false' || client !== 'ingress-nginx';
   if ((index.nginxUpstream && !isOwn) || takesNodePorts(client, entry, service, index)) return true;
-  if (isDirect(entry, keyOfService(service), index)) return true;
+  if (isDirect(entry, keyOf(service), index)) return true;
   const native = `${PROVIDERS[client] ?? '-'}.nativelb`;
   if (entry.settings['nativeLB'] === undefined && index.steering.toLowerCase().includes(native)) return true;
   const { usesClusterIp = '', ofService = false } = CLIENTS[client];
@@ -134,7 +134,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
 /** Routes to a headless Service of the same Pods, whose controllers would go to a cluster IP: grafana/mimir#10994 */
 const byHeadless = (service: Service, namespace: string, index: BypassIndex): Found[] =>
   (index.members.headless.get(namespace) ?? []).flatMap((twin) => {
-    const named = isTwin(service, twin) ? keyOfService(twin) : '';
+    const named = isTwin(service, twin) ? keyOf(twin) : '';
     return byEntries(twin, named, index).flatMap((found) => {
       const { usesClusterIp, setting }: Client = CLIENTS[found.client];
       if (usesClusterIp === undefined || found.entry === undefined) return [];
@@ -151,7 +151,7 @@ const byOthers = (service: Service, key: string, index: BypassIndex): Found[] =>
   const decides = 'it sends to another Service of the same Pods, for which no DestinationRule of this one counts';
   const own = { decides, setting: 'a rule for that, see `kubectl topology explain {value}`', keeps: false };
   return (index.members.alike.get(podsOf(service)) ?? [])
-    .flatMap((each) => (keyOfService(each).startsWith(key) ? byEntries(each, keyOfService(each), index) : []))
+    .flatMap((each) => (keyOf(each).startsWith(key) ? byEntries(each, keyOf(each), index) : []))
     .flatMap((each) => (each.client === 'istio-gateway' ? { ...each, own } : []));
 };
 
@@ -172,7 +172,7 @@ const NO_ROUTE = /^(?:kube-apiserver|cilium-redirect|istio-entry)/;
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
 export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY) => {
-  const { namespace, name } = serviceRefOf(service);
+  const { namespace, name } = refOf(service);
   if (service.spec?.type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
   // By another name where the cache has a Service of its own to ask (RKE2).

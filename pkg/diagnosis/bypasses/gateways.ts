@@ -1,8 +1,7 @@
 // Gateways before a Service that no route names: a waypoint of Istio, and the ingress gateway before the API servers of Shoots.
 import { type Service, zoneOfNode } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { defined, nameOf, objectTitle } from '../../apis/values.ts';
-import { keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
@@ -13,7 +12,7 @@ const GATEWAY = 'gateway.networking.k8s.io/gateway-name';
 
 /** Labels of its Namespace, where it names no waypoint itself: istio.io "Configure waypoint proxies". */
 const spaceOf = (service: Service, { kinds }: Pick<BypassIndex, 'kinds'>): StringMap => {
-  const { namespace } = serviceRefOf(service);
+  const { namespace } = refOf(service);
   return kinds.get('Namespace')?.find(({ name }) => name === namespace && !namesWaypoint(service))?.annotations ?? {};
 };
 
@@ -23,7 +22,7 @@ export const isWaypointPod = ({ labels }: PodSummary): boolean =>
 
 /** That of its namespace, by its Gateway, or its Pods where no Gateway was read; where other Services name theirs, this one may have none. */
 export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }: BypassIndex): Found[] => {
-  const { namespace, name } = serviceRefOf(service);
+  const { namespace, name } = refOf(service);
   const { [USE]: named } = spaceOf(service, { kinds });
   const gateway = entries.find((each) => each.namespace === namespace && each.className === 'istio-waypoint');
   const pod = pods.get(namespace)?.find(isWaypointPod);
@@ -56,7 +55,7 @@ export const placedText = ({ from = '', clients, all }: Partial<Found>, index: B
 /** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */
 export const ofWaypoint = (name: string, service: Service, index: BypassIndex) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
-  const at = marks['istio.io/use-waypoint-namespace'] ?? serviceRefOf(service).namespace;
+  const at = marks['istio.io/use-waypoint-namespace'] ?? refOf(service).namespace;
   const zones = zonesOf(index, index.pods.get(at), (labels) => labels[GATEWAY] === name);
   const isEverywhere = zones.length > 0 && index.nodes.every((node) => zones.includes(zoneOfNode(node)));
   const restart = 'of kgateway, a restart of the waypoint after each change of trafficDistribution';
@@ -72,7 +71,7 @@ export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
 export const splitText = (service: Service, index: BypassIndex): string => {
   const within = (matchLabels: StringMap = {}): string[] =>
     zonesOf(index, index.podsOf(service), (labels) => matchesSelector({ matchLabels }, labels));
-  const own = index.rules.filter(({ services }) => services.includes(keyOfService(service)));
+  const own = index.rules.filter(({ services }) => services.includes(keyOf(service)));
   const parts = own.flatMap(({ subsets = [] }) => subsets.map((labels) => ({ labels, zones: within(labels) })));
   const split = parts.find(({ zones }) => zones.length > 0 && zones.length < within().length);
   const named = Object.entries(split?.labels ?? {}).map((pair) => pair.join('='));
@@ -105,7 +104,7 @@ const BY_GATEWAY =
 
 /** API servers that Gardener has Istio's gateway expose, where none of its objects was read. */
 export const ofShoot = (service: Service, { images, byService }: BypassIndex): Found[] => {
-  const key = keyOfService(service);
+  const key = keyOf(service);
   const isExposed = /^(?:shoot--.+|garden)\/(?:virtual-garden-)?kube-apiserver$/.test(key) && !byService.has(key);
   if (!isExposed || !images.some((image) => /\/(?:pilot|proxyv2):/.test(image))) return [];
   const evidence = { object: `Service ${key}`, field: 'metadata.namespace', value: key };

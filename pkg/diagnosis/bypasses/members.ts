@@ -1,10 +1,9 @@
 // Clients that learn addresses of Pods by other means than objects of a proxy: headless Services, members, registries, resolvers of libraries.
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
+import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { BOTH_ANNOTATIONS } from '../../upstream/proxy/hint-rule.ts';
-import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
@@ -74,7 +73,7 @@ const callsOf = (runner: Runner) =>
 
 /** Without hosts that are no Service of these: variables and arguments hold secrets. */
 export const withoutOtherHosts = (services: readonly Service[]) => {
-  const names = new Set(services.map(keyOfService));
+  const names = new Set(services.map(keyOf));
   return (workload: Workload): Workload => {
     const own = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));
     const { calls = [], ...others } = workload;
@@ -93,9 +92,9 @@ export const wishTextOf = ({ metadata, spec }: Service): string =>
 /** Clients that are seen to use another Service of the same Pods, which asks for something else. */
 export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeof memberIndex>) =>
   (alike.get(podsOf(service)) ?? []).flatMap((each) => {
-    const caller = callers.get(keyOfService(each))?.find(({ runner }) => !selects(each, runner));
+    const caller = callers.get(keyOf(each))?.find(({ runner }) => !selects(each, runner));
     if (caller === undefined || wishTextOf(each) === wishTextOf(service)) return [];
-    const evidence = { object: `Service ${keyOfService(each)}`, field: 'spec.selector', value: 'the same Pods' };
+    const evidence = { object: `Service ${keyOf(each)}`, field: 'spec.selector', value: 'the same Pods' };
     const decides = 'it connects to that Service of the same Pods, which asks for something else';
     const setting = 'the same setting there, or this Service for these clients';
     return [{ client: caller.runner.name, evidence, decides, setting, all: false, possible: false, source: caller.by }];
@@ -111,7 +110,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   const interceptors = runners.filter(isInterceptor);
   const traefiks = runners.filter(({ images }) => TRAEFIK.image.test(images.join()));
   const marked = services.filter(({ metadata }) => NATIVE.some((key) => metadata?.annotations?.[key] === 'true'));
-  const natives = new Set(marked.map(keyOfService));
+  const natives = new Set(marked.map(keyOf));
   const others = services.filter((own) => own.spec?.selector && !isHeadless(own));
   const usual = traefiks.map(({ steering = '' }) => steering.toLowerCase()).join(' ');
   const proxied = entries.flatMap((entry) =>
@@ -128,8 +127,8 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   );
   return {
     near,
-    names: new Set(services.map(keyOfService)),
-    headless: Map.groupBy(services.filter(isHeadless), (service) => serviceRefOf(service).namespace),
+    names: new Set(services.map(keyOf)),
+    headless: Map.groupBy(services.filter(isHeadless), (service) => refOf(service).namespace),
     /** Those with a cluster IP, by the Pods that they select. */
     alike: Map.groupBy(others, podsOf),
     leading: others.filter((own) => LEADS.test(podsOf(own))),
@@ -147,7 +146,7 @@ export const podsRunBy = ({ namespace, podLabels: matchLabels }: Runner, pods: C
 
 /** Workloads that name the Service in variables, arguments or configuration, and their Pods. */
 export const callingOf = (service: Service, { members, pods }: Callers) => {
-  const callers = members.callers.get(keyOfService(service)) ?? [];
+  const callers = members.callers.get(keyOf(service)) ?? [];
   return { callers, pods: callers.flatMap((each) => podsRunBy(each.runner, pods).map((pod) => ({ ...each, pod }))) };
 };
 
@@ -172,20 +171,20 @@ export interface Found {
 
 /** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
 const byTwins = (service: Service, { headless, near, callers, names, leading }: MemberIndex): Found[] => {
-  const { namespace } = serviceRefOf(service);
+  const { namespace } = refOf(service);
   const own = (near.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
   const behindIt = own.filter((runner) => selects(service, runner));
   const isOther = (each: Service) => isTwin(service, each) || behindIt.some((runner) => selects(each, runner));
   const others = (headless.get(namespace) ?? []).filter(isOther);
   const ports = new Set<unknown>(service.spec?.ports?.flatMap(({ port, targetPort = port }) => [port, targetPort]));
-  const callerOf = (each: Service) => callers.get(keyOfService(each))?.find(({ runner }) => !own.includes(runner));
+  const callerOf = (each: Service) => callers.get(keyOf(each))?.find(({ runner }) => !own.includes(runner));
   // One that has none of its ports, or that members of a ring find one another by, is for peers.
   const sharesPort = ({ spec }: Service) => spec?.ports?.some((each) => ports.has(each.targetPort ?? each.port));
   const isUsed = (each: Service) => sharesPort(each) !== false || callerOf(each) !== undefined;
   const isForClients = (each: Service) => isUsed(each) && !/gossip|memberlist/.test(nameOf(each));
   const twins = others.filter((each) => RING.test(nameOf(service)) || isForClients(each));
   const twin = twins.find(callerOf) ?? twins[0];
-  const object = `Service ${keyOfService(service)}`;
+  const object = `Service ${keyOf(service)}`;
   const scraped = isScraped(service) && 'scraped';
   const signs = [
     ...own.flatMap((each) => imagesOf(each).map((value) => ({ object: objectTitle(each), field: 'image', value }))),
@@ -199,16 +198,16 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const isManager = own.some(({ images: [image = ''] }) => MANAGES.test(image.replace(/[:@][^/]*$/, '')));
   const [sign, setting, always, decides] =
     MEMBERS.find(([each]) => !isManager && signs.some(({ value }) => each.test(value))) ?? [];
-  const seen = [service, ...twins].flatMap((each) => callers.get(keyOfService(each)) ?? []);
+  const seen = [service, ...twins].flatMap((each) => callers.get(keyOf(each)) ?? []);
   const isHelms = service.metadata?.labels?.['app.kubernetes.io/managed-by'] === 'Helm';
   const asked = [...seen.map(({ runner }) => runner), ...own].filter((each) => isHelms || !own.includes(each));
   const named = `${asked.flatMap(({ images }) => images).join()} ${nameOf(twin ?? service)}`;
   const racks = Object.entries(RACKS).flatMap(([where, image]) => (image.test(named) ? where : []));
   const [version] = own.flatMap(imagesOf).flatMap((image) => imageVersion(image) ?? []);
-  const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOfService(service));
+  const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOf(service));
   const behind = GOES_ON.includes(decides);
   const on = decides === OF_DATABASE && next && `${decides}: that of Service ${next.service} (${next.by})`;
-  const isLeader = (each: Service) => isTwin(service, each) && serviceRefOf(each).namespace === namespace;
+  const isLeader = (each: Service) => isTwin(service, each) && refOf(each).namespace === namespace;
   const leader = decides === BY_LEADER ? leading.find(isLeader) : undefined;
   const direct = leader && `Service ${nameOf(leader)} for what has to reach that one: then nothing is passed on`;
   const strimzi = /strimzi\/kafka:[\d.]+(?=-)/.exec(named)?.[0];
@@ -225,7 +224,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
     // grafana/mimir#3860
-    const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && callers.has(keyOfService(service)));
+    const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && callers.has(keyOf(service)));
     const known = setting && ((decides ? isAny : !setting.startsWith('none')) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
@@ -245,7 +244,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
     ...(behind && ways.setting?.startsWith('none') ? {} : ways),
     decides: `${objectTitle(runner)} takes addresses of the same Pods from it (${by} names ${host})${then}`,
   };
-  const evidence = { object: `Service ${keyOfService(twin)}`, field: by, value: host };
+  const evidence = { object: `Service ${keyOf(twin)}`, field: by, value: host };
   const possible = called === undefined && !isSure;
   return [{ client: 'headless-service', evidence, possible, own: called ?? ways, all }];
 };
@@ -257,14 +256,14 @@ export const servicesOf = (entry: EntryObject, all: readonly Service[], near: Ru
   const own = labels ? [{ namespace, podLabels: labels }] : (picked ?? []);
   const isMeant = (service: Service): boolean =>
     own.some((each) => selects(service, each)) || service.spec?.clusterIP === (settings['address'] ?? NaN);
-  return [...services, ...all.filter(isMeant).map(keyOfService)];
+  return [...services, ...all.filter(isMeant).map(keyOf)];
 };
 
 const OF_DUBBO =
   'a rule for tags of Dubbo, by its zone, in the configuration center (a raw rule; from 3.3.6 an affinity rule); with a registry in each zone `zone` of each, and the attachment `registry_zone` of calls (2.7.10 to 2.7.22 do not keep to it)';
 /** Workloads register there by themselves: a variable or argument shows it, or no object does. */
 const byRegistries = (service: Service, { registries, near, callers }: MemberIndex): Found[] => {
-  const { namespace } = serviceRefOf(service);
+  const { namespace } = refOf(service);
   const isOwn = (each: Runner) => each.registry && !registries.includes(each) && selects(service, each);
   const own = near.get(namespace)?.find(isOwn);
   const isOfDubbo = service.spec?.ports?.every(({ name, port }) => /dubbo|\btri\b|2088\d$/.test(`${name} ${port}`));
@@ -272,7 +271,7 @@ const byRegistries = (service: Service, { registries, near, callers }: MemberInd
   return (own === undefined ? others : [own]).map((each) => {
     const { images, registry = '' } = each;
     const [field, value] = each === own ? ['registry', registry] : ['image', images.join()];
-    const isSought = isOfDubbo && /dubbo/i.test(registry) && !callers.has(keyOfService(service));
+    const isSought = isOfDubbo && /dubbo/i.test(registry) && !callers.has(keyOf(service));
     const around = isSought ? [...near.values()].flat() : [];
     const peer = around.find((other) => other.registry === registry && !selects(service, other));
     const [may, seen] = peer ? ['', ` (${objectTitle(peer)} has it too, and none names the Service)`] : ['may ', ''];
@@ -295,7 +294,7 @@ const OF_SPRING =
 
 /** gRPC libraries that are given the name of the Service, and connect to its Pods. */
 const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
-  (callers.get(keyOfService(service)) ?? []).flatMap(({ runner, by, host, scheme }, _, seen) => {
+  (callers.get(keyOf(service)) ?? []).flatMap(({ runner, by, host, scheme }, _, seen) => {
     if (scheme === undefined || /^(?:dns|remote)/.test(scheme)) return [];
     const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
     const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
@@ -310,11 +309,11 @@ const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
 
 /** KEDA's interceptors, from the release on in which they connect to Pods unless that is switched off. */
 const byInterceptors = (service: Service, { callers }: MemberIndex): Found[] =>
-  (callers.get(keyOfService(service)) ?? []).flatMap(({ runner: { images, steering = '' }, by }) => {
+  (callers.get(keyOf(service)) ?? []).flatMap(({ runner: { images, steering = '' }, by }) => {
     const image = images.find((each) => INTERCEPTOR.test(each)) ?? '';
     const { major = 0, minor = 16 } = imageVersion(image) ?? {};
     if (image === '' || (major === 0 && minor < 16) || steering.includes('KEDA_HTTP_DIRECT')) return [];
-    const evidence = { object: by, field: 'service', value: keyOfService(service) };
+    const evidence = { object: by, field: 'service', value: keyOf(service) };
     return [{ client: 'keda-interceptor', evidence, possible: image.includes('@') && !imageVersion(image) }];
   });
 

@@ -1,10 +1,9 @@
 // Sidecars and tunnels of meshes: whose clients they are, and which connections they take.
 import type { Service } from '../../apis/core.ts';
-import { objectTitle } from '../../apis/values.ts';
+import { objectTitle, refOf } from '../../apis/values.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { versionText } from '../../upstream/proxy/hint-rule.ts';
-import { serviceRefOf } from '../models/lookup.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
@@ -30,7 +29,7 @@ const underLocal = ({ since: { local } = {} }: Client, image = 'no image'): Part
 
 /** By a Sidecar, of the namespace of a client or of the mesh, that hides the Service from Istio's proxies there. */
 const hiddenBy = (service: Service, from: string, sidecars: readonly EntryObject[], root: string) => {
-  const { namespace, name } = serviceRefOf(service);
+  const { namespace, name } = refOf(service);
   const [own] = [from, root].flatMap((at) => sidecars.find((each) => each.namespace === at) ?? []);
   const isKnown = own?.settings['knows']?.split(',').some((host) => {
     const [at = '', dns = ''] = host.replace(/^\.\//, `${from}/`).split('/');
@@ -68,7 +67,7 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
   const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
   if (isUdp || watchers.controls.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
-  const { namespace } = serviceRefOf(service);
+  const { namespace } = refOf(service);
   // A gateway that chooses Pods leaves its sidecar nothing to choose (istio/istio#36386).
   const gateways = watchers.receivers.filter(({ routed }) => routed && around.length > 0);
   const inside = new Set([...podsOf(service), ...gateways.flatMap(({ runner }) => podsRunBy(runner, pods))]);

@@ -1,12 +1,11 @@
 // What a proxy is set to already, by objects and by its version.
 import type { Service } from '../../apis/core.ts';
-import { defined, nameOf, objectTitle } from '../../apis/values.ts';
+import { defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { askingAnnotation } from '../../upstream/wish.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
@@ -118,7 +117,7 @@ interface Seen extends Partial<Record<'image' | 'from', string>>, Readonly<typeo
 
 /** The object that decides first: for the Service, the route or its Gateway; and what it makes of zones. */
 const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from, clients = [], ...seen }: Seen) => {
-  const { namespace, name } = serviceRefOf(service);
+  const { namespace, name } = refOf(service);
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
   const hosts = [`${namespace}/${name}`, `${namespace}/*`, '*/*'];
   const kinds = byRule?.split(' ') ?? [];
@@ -128,7 +127,7 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
   // istio/istio#27552: a host without the namespace, or a short one beside the mesh
   const stray = new Set([`svc/${name}`, `${mesh.root}/${name}`]);
   const lost = rules.find((each) => own.length === 0 && each.services.some((key) => stray.has(key)));
-  if (lost && kinds.includes(lost.kind) && !seen.services.some((each) => lost.services.includes(keyOfService(each))))
+  if (lost && kinds.includes(lost.kind) && !seen.services.some((each) => lost.services.includes(keyOf(each))))
     return { rule: lost, locality: 'misnamed' };
   const client = from ?? entry?.namespace ?? namespace;
   const places = byRule === 'DestinationRule' ? [client, namespace, mesh.root] : own.map((each) => each.namespace);
@@ -173,7 +172,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const since = asked === 'PreferClose' ? field : names;
   const { rule, locality: stated = '' } = ruleOf(row, service, seen);
   const isApiServer = [labels['app'], labels['role']].join() === 'kubernetes,apiserver';
-  const isLayer7 = seen.services.some((own) => keyOfService(own) === `${keyOfService(service)}-mtls`);
+  const isLayer7 = seen.services.some((own) => keyOf(own) === `${keyOf(service)}-mtls`);
   const locality = vainOf(seen, stated, rule);
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
@@ -265,7 +264,7 @@ export type Kinds = ReadonlyMap<string, readonly EntryObject[]>;
 
 /** Type of the targets of an ALB, and what sets them, first in front: kubernetes-sigs/aws-load-balancer-controller#4029, #910, docs/guide/gateway/targetgroupconfig.md; without node ports Pods alone can be; default of EKS Auto Mode: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc */
 export const targetsOf = (service: Service, ways: readonly EntryObject[], kinds: Kinds) => {
-  const named = new Set([keyOfService(service), ...ways.flatMap(({ parents }) => parents)]);
+  const named = new Set([keyOf(service), ...ways.flatMap(({ parents }) => parents)]);
   const own = [...(kinds.get('TargetGroupConfiguration') ?? []), ...(kinds.get('IngressClassParams') ?? [])].filter(
     ({ namespace, name, services: [key = `${namespace}/${name}`] }) => named.has(key),
   );
@@ -321,6 +320,6 @@ export const byMarks = (service: Service, steering: string, images: readonly str
     const { unless }: Client = CLIENTS[client];
     if (!pattern.test(value) || unless?.test(said)) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
-    const object = `Service ${keyOfService(service)}`;
+    const object = `Service ${keyOf(service)}`;
     return [{ client, evidence: { object, field, value }, own: ifKept(client, annotations) }];
   });

@@ -1,9 +1,8 @@
 // Who may go around proxies although no object says so: workloads that may watch endpoints everywhere and receive traffic of others.
 import type { Service } from '../../apis/core.ts';
 import { isAnyAgent } from '../routers/planes.ts';
-import { objectTitle } from '../../apis/values.ts';
+import { keyOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { keyOfService, serviceRefOf } from '../models/lookup.ts';
 import {
   type ClusterSnapshot,
   type CollectionName,
@@ -69,7 +68,7 @@ export const endpointRights = ({ clusterRoles, clusterRoleBindings }: Roles) => 
 };
 
 export const selects = ({ metadata, spec }: Service, own: Pick<Runner, 'namespace' | 'podLabels'>) =>
-  (metadata?.namespace ?? 'default') === own.namespace &&
+  metadata?.namespace === own.namespace &&
   Object.keys(spec?.selector ?? {}).length > 0 &&
   matchesSelector({ matchLabels: spec?.selector ?? {} }, own.podLabels);
 
@@ -80,7 +79,7 @@ export const isExported = ({ namespace, settings: { exportTo = '*' } }: EntryObj
 export const podFinder = (pods: ReadonlyMap<string, readonly PodSummary[]>) => {
   const byLabel = new Map<string, ReadonlyMap<string | undefined, readonly PodSummary[]>>();
   return (service: Service): readonly PodSummary[] => {
-    const { namespace } = serviceRefOf(service);
+    const { namespace } = refOf(service);
     const [label = '', value] = Object.entries(service.spec?.selector ?? {})[0] ?? [];
     const key = `${namespace}/${label}`;
     const byValue = byLabel.get(key) ?? Map.groupBy(pods.get(namespace) ?? [], ({ labels }) => labels[label]);
@@ -111,7 +110,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     const routed = isGateway || runner.images.some((image) => BY_ROUTES.test(image));
     const proxy = runner.images.find((image) => PROXIES.test(image));
     const door = entrances.find((each) => selects(each, runner));
-    const entrance = door ? `${door.spec?.type} Service ${keyOfService(door)}` : proxy && `image ${proxy}`;
+    const entrance = door ? `${door.spec?.type} Service ${keyOf(door)}` : proxy && `image ${proxy}`;
     // The rights of an administrator say nothing of endpoints.
     const suspected =
       !routed && entrance !== undefined && may !== undefined && (proxy !== undefined || !may.everything);
@@ -170,7 +169,7 @@ const OF_CONTROLLERS = 'of controllers of Ingresses or Gateways often by an anno
 
 /** Suspected by what they may do, not by name; `callers`: workloads that name the Service; `isRouted`: an unknown controller sends to it. */
 export const watchersOf = (service: Service, index: WatcherIndex, callers: readonly Runner[], isRouted: boolean) => {
-  const { namespace: space } = serviceRefOf(service);
+  const { namespace: space } = refOf(service);
   const watching = index.near.get(space) ?? [];
   const pods = watching.length === 0 ? [] : (index.runners.get(space) ?? []).filter((each) => selects(service, each));
   const looksFor = (labels: string): boolean => {

@@ -2,7 +2,7 @@
 import { isEndpointReady } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service, ServicePort } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
-import { byText, countBy, defined, nameOf, sumBy } from '../../apis/values.ts';
+import { byText, countBy, defined, nameOf, refOf, sumBy } from '../../apis/values.ts';
 import { LABEL_GARDENER_ROLE, NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
@@ -17,7 +17,7 @@ import { AS_TCP } from '../bypasses/kinds.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
-import { barrier, familiesOf, hasSelector, readyEndpoints, serviceKeyOfRef, serviceRefOf } from '../models/lookup.ts';
+import { barrier, familiesOf, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
 import type { ReadyEndpoint } from '../models/lookup.ts';
 import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
 import type { Stated } from '../routers/types.ts';
@@ -55,7 +55,7 @@ const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
 
 /** What runs behind the Service, and what scales it. */
 const ownersOf = (index: SnapshotIndex, service: Service) => {
-  const { namespace } = serviceRefOf(service);
+  const { namespace } = refOf(service);
   const near = index.workloads.get(namespace) ?? [];
   const workloads = controllersOf(near.filter((each) => selects(service, each)));
   const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
@@ -223,7 +223,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
   const takenBy = has && isTaken(TAKES_MARK) ? ('mark' as const) : isEntry ? ('entry' as const) : undefined;
   const policies = takenBy && { internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' };
   const service = policies ? { ...given, spec: { ...given.spec, ...policies } } : given;
-  const ref = serviceRefOf(service);
+  const ref = refOf(service);
   const { shares, readyNodes: nodes } = index;
   const slices = withServing(index.slices.get(serviceKeyOfRef(ref)) ?? [], service, index);
   const labels = labelsOf(service, slices);

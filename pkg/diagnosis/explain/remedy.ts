@@ -1,13 +1,12 @@
 // A remedy as data: the object and the patch that a command is printed from, and that is tried on the objects in memory before it is offered.
 import type { Service } from '../../apis/core.ts';
-import { type Fields, applyMergePatch, defined, sumBy } from '../../apis/values.ts';
+import { type Fields, applyMergePatch, defined, keyOf, sumBy } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { finalHints } from '../models/hints.ts';
-import { keyOfService } from '../models/lookup.ts';
 import { changeReplicas } from '../models/what-if.ts';
 import type { Workload } from '../snapshot.ts';
 import { type Facts, titleOf, isVain } from './facts.ts';
@@ -240,7 +239,7 @@ const neighbours = (facts: Facts, changes: readonly Change[]): readonly Service[
   const own = workloads.filter((workload) => changedWorkload(workload, facts, changes).changed);
   return (index.services.get(ref.namespace) ?? []).filter(
     (each) =>
-      each.spec?.clusterIP !== 'None' && own.some((workload) => selects(each, workload)) && keyOfService(each) !== name,
+      each.spec?.clusterIP !== 'None' && own.some((workload) => selects(each, workload)) && keyOf(each) !== name,
   );
 };
 

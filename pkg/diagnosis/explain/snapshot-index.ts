@@ -2,12 +2,12 @@
 import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
-import { byText, nameOf } from '../../apis/values.ts';
+import { byText, keyOf, nameOf, refOf } from '../../apis/values.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { MISSES_LATE_ZONE, isControlPlane, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex } from '../bypasses/bypass-index.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { controlPlaneVersion, keyOfService, noZonesOf, serviceRefOf, slicesByService } from '../models/lookup.ts';
+import { controlPlaneVersion, noZonesOf, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { routersOf } from '../routers/routers.ts';
@@ -35,7 +35,7 @@ export const servicesBeside = (snapshot: ClusterSnapshot, service: Service, labe
     metadata?.namespace === service.metadata?.namespace &&
     (selector[label] ?? value) !== value &&
     matchesSelector({ matchLabels }, selector);
-  return itemsOf(snapshot.services).filter(isBeside).map(keyOfService);
+  return itemsOf(snapshot.services).filter(isBeside).map(keyOf);
 };
 
 /** `stated`: what counts more than objects. */
@@ -59,7 +59,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     bypasses: bypassIndex(snapshot),
     // How clients are spread over the zones: by the CPU of their Nodes; undefined: alike on every Node, where that is not known.
     weights: weights.kind === 'known' ? weights.weights : undefined,
-    services: Map.groupBy(itemsOf(snapshot.services), (each) => serviceRefOf(each).namespace) as ByKey<Service>,
+    services: Map.groupBy(itemsOf(snapshot.services), (each) => refOf(each).namespace) as ByKey<Service>,
     /** A kube-proxy that picks by the address of the client, or by load. */
     hashing: itemsOf(snapshot.routers).find(
       ({ settings }) => settings['mode'] === 'ipvs' && /^(?:[sm]h|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),

@@ -1,6 +1,6 @@
 // What the control plane, and admission after it, would store as hints: the report of `kubectl topology hints`.
 import type { Endpoint, EndpointSlice, Service } from '../../apis/core.ts';
-import { byText } from '../../apis/values.ts';
+import { byText, keyOf, refOf } from '../../apis/values.ts';
 import { decideHints } from '../../hints/decide.ts';
 import { strategyOf } from '../../hints/table.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
@@ -8,7 +8,7 @@ import { atLeast } from '../../routing/version.ts';
 import { withHints } from '../../upstream/controller/allocation.ts';
 import { type FeatureGates, type StoredHints, type ZoneShares, storedHints, zoneShares } from '../../upstream/index.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
-import { controlPlaneVersion, firstFamilyOf, keyOfService, serviceRefOf, slicesByService } from './lookup.ts';
+import { controlPlaneVersion, firstFamilyOf, slicesByService } from './lookup.ts';
 
 export type HintSource = 'topology-mode' | 'trafficDistribution' | 'webhook' | 'none';
 
@@ -124,7 +124,7 @@ const reportOf = (service: Service, family: FinalHints) => {
     .map(endpointReport)
     .sort((a, b) => byText(a.address, b.address) || byText(a.zone, b.zone));
   return {
-    ...serviceRefOf(service),
+    ...refOf(service),
     addressType: family.family,
     /** Who decides about hints; not whether there are any. */
     source: family.source,
@@ -140,7 +140,7 @@ export const hintsReport = (snapshot: ClusterSnapshot, options: HintsOptions, se
   const version = controlPlaneVersion(snapshot, options.version);
   const settings = { ...options, version, shares: zoneShares(itemsOf(snapshot.nodes)) };
   const slices = slicesByService(itemsOf(snapshot.slices));
-  const hintsOf = (service: Service) => finalHints(service, slices.get(keyOfService(service)) ?? [], settings);
+  const hintsOf = (service: Service) => finalHints(service, slices.get(keyOf(service)) ?? [], settings);
   return { services: services.flatMap((service) => hintsOf(service).map((own) => reportOf(service, own))) };
 };
 

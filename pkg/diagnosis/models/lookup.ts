@@ -1,9 +1,8 @@
 // Finds what belongs together in a snapshot, which Nodes take which Pods, and the names most like one that does not exist.
-import { isEndpointReady, zoneOfNode } from '../../apis/core.ts';
+import { isEndpointReady, serviceKeyOf, zoneOfNode } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import type { ObjectRef } from '../../apis/meta.ts';
-import { LABEL_SERVICE_NAME } from '../../apis/names.ts';
-import { byText, nameOf } from '../../apis/values.ts';
+import { byText, keyOf, nameOf, refOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { NEWEST_KNOWN_VERSION, compareVersions } from '../../routing/version.ts';
 import { computeTypeOf, kubeletVersion } from '../routers/nodes.ts';
@@ -11,14 +10,7 @@ import { type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
 
 export type ServiceRef = Required<ObjectRef>;
 
-export const serviceRefOf = ({ metadata }: Service): ServiceRef => ({
-  namespace: metadata?.namespace ?? 'default',
-  name: metadata?.name ?? '',
-});
-
 export const serviceKeyOfRef = ({ namespace, name }: ServiceRef): string => `${namespace}/${name}`;
-
-export const keyOfService = (service: Service): string => serviceKeyOfRef(serviceRefOf(service));
 
 /** Else nothing but their author writes its slices. */
 export const hasSelector = ({ spec }: Service): boolean => Object.keys(spec?.selector ?? {}).length > 0;
@@ -26,15 +18,12 @@ export const hasSelector = ({ spec }: Service): boolean => Object.keys(spec?.sel
 /** All Services, or those of the namespace, in the order of their full names. */
 export const sortedServices = (snapshot: ClusterSnapshot, namespace?: string): readonly Service[] =>
   itemsOf(snapshot.services)
-    .filter((service) => namespace === undefined || serviceRefOf(service).namespace === namespace)
-    .sort((a, b) => byText(keyOfService(a), keyOfService(b)));
+    .filter((service) => namespace === undefined || refOf(service).namespace === namespace)
+    .sort((a, b) => byText(keyOf(a), keyOf(b)));
 
 /** Slices by the full name of the Service that their label names, each list in name order. */
 export const slicesByService = (slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> => {
-  const found = Map.groupBy(slices, ({ metadata }) => {
-    const name = metadata?.labels?.[LABEL_SERVICE_NAME];
-    return name === undefined ? '' : serviceKeyOfRef({ namespace: metadata?.namespace ?? 'default', name });
-  });
+  const found = Map.groupBy(slices, (slice) => serviceKeyOf(slice) ?? '');
   for (const list of found.values()) list.sort((a, b) => byText(nameOf(a), nameOf(b)));
   return found;
 };

@@ -1,13 +1,12 @@
 // Works out once what all modes of one simulation share: the objects after the what-ifs, clients, demand, capacity, prices.
 import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
-import { byText, countBy, defined } from '../../apis/values.ts';
+import { byText, countBy, defined, keyOf } from '../../apis/values.ts';
 import { LABEL_PROXY_NAME } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { atLeast } from '../../routing/version.ts';
 import { isControlPlane, zoneShares } from '../../upstream/index.ts';
-import { controlPlaneVersion, firstFamilyOf, noZonesOf } from '../models/lookup.ts';
-import { keyOfService, serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
+import { controlPlaneVersion, firstFamilyOf, noZonesOf, serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { tariffOf } from '../prices.ts';
 import { routersOf } from '../routers/routers.ts';
@@ -145,7 +144,7 @@ const checkKind = ({ spec, metadata }: Service, name: string): void => {
 };
 
 export const prepare = (snapshot: ClusterSnapshot, service: Service, options: SimulateOptions) => {
-  const name = keyOfService(service);
+  const name = keyOf(service);
   checkKind(service, name);
   const stored = slicesByService(itemsOf(snapshot.slices)).get(name) ?? [];
   const family = options.family ?? firstFamilyOf(service, stored);

@@ -1,6 +1,6 @@
 // Simulates a Service under every mode: hints by the models of control plane and planner, routes by those of the proxies.
 import type { EndpointSlice, Service } from '../../apis/core.ts';
-import { defined, sumOf } from '../../apis/values.ts';
+import { defined, keyOf, refOf, sumOf } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { ANNOTATION_PLAN, LABEL_CONSIDER, LABEL_STRATEGY, isPlannedStrategy } from '../../apis/names.ts';
 import { planHints, planProportional } from '../../flow/planner.ts';
@@ -17,7 +17,7 @@ import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts
 import { askingAnnotation, distributionOf } from '../../upstream/wish.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
-import { hasSelector, keyOfService, serviceRefOf } from '../models/lookup.ts';
+import { hasSelector } from '../models/lookup.ts';
 import { pricePerGigabyte } from '../prices.ts';
 import { routersReport } from '../routers/routers.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
@@ -122,7 +122,7 @@ const hintsGiven = (service: Service, slices: readonly EndpointSlice[], context:
   const { shares, version, frame } = context;
   const families = finalHints(service, slices, { shares, version, ...defined({ gates: frame.gates }) });
   const own = families.find(({ family }) => family === frame.family);
-  const { reason, message } = own ?? explained('NoEndpoints', { service: keyOfService(service) });
+  const { reason, message } = own ?? explained('NoEndpoints', { service: keyOf(service) });
   return { slices: families.flatMap((family) => family.slices), why: { reason, message } };
 };
 
@@ -133,9 +133,7 @@ const HEARD: ReadonlySet<Reason> = new Set([
 ]);
 
 const whyNone = (mode: ModeName, why: Explained, service: Service): Explained =>
-  isStrategy(mode) || HEARD.has(why.reason)
-    ? explained('EndpointWithoutZone', { service: keyOfService(service) })
-    : why;
+  isStrategy(mode) || HEARD.has(why.reason) ? explained('EndpointWithoutZone', { service: keyOf(service) }) : why;
 
 const planFor = (mode: ModeName, context: Context): Plan | undefined => {
   const { ready, frame, given: demand, capacity, targetUtilization, maxOverload } = context;
@@ -203,7 +201,7 @@ const reportOf = (context: Context) => {
   const { bill } = frame;
   const { currency = '', source = '', date = '' } = bill?.tariff.table ?? {};
   return {
-    ...serviceRefOf(service),
+    ...refOf(service),
     kubernetesVersion: formatVersion(version),
     ...routersReport(frame.groups.flat(), context.routers),
     addressType: frame.family,

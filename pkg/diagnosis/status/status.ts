@@ -2,9 +2,8 @@
 import { type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../apis/names.ts';
 import { LABEL_CONSIDER, LABEL_MANAGED, LABEL_NAMESPACE_NAME, LABEL_STRATEGY } from '../../apis/names.ts';
-import { byText, countBy, nameOf } from '../../apis/values.ts';
+import { byText, countBy, nameOf, refOf } from '../../apis/values.ts';
 import { audit } from '../audit/audit.ts';
-import { serviceRefOf } from '../models/lookup.ts';
 import { markedSlices } from '../../evacuation/decide.ts';
 import { mechanismOf } from '../../routing/plan.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
@@ -86,10 +85,10 @@ export const probedNamespace = (options: Pick<StatusEvidence, 'snapshot' | 'name
   if (webhooks.length === 0) return undefined;
   const services = itemsOf(snapshot.services);
   const labelsOf = new Map([
-    ...services.map((service) => [serviceRefOf(service).namespace, {}] as const),
+    ...services.map((service) => [refOf(service).namespace, {}] as const),
     ...namespaces.map((namespace) => [nameOf(namespace), namespace.metadata?.labels ?? {}] as const),
   ]);
-  const own = new Set(services.filter(isManaged).map((service) => serviceRefOf(service).namespace));
+  const own = new Set(services.filter(isManaged).map((service) => refOf(service).namespace));
   const served = [...labelsOf].filter(([name, labels]) => {
     const marked = { ...labels, [LABEL_NAMESPACE_NAME]: name };
     return webhooks.some(({ namespaceSelector }) => matchesSelector(namespaceSelector, marked));

@@ -1,13 +1,13 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
 import { type EndpointSlice, type Service, isNodeReady, zonesOfNodes } from '../../apis/core.ts';
-import { byText, firstFew, sumBy } from '../../apis/values.ts';
+import { byText, firstFew, keyOf, sumBy } from '../../apis/values.ts';
 import { NOWHERE } from '../../apis/names.ts';
 import { refusalFor } from '../../evacuation/capacity.ts';
 import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { MAX_HINTS, hintsNow, isRebuilt } from '../../hints/readiness.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { counted } from '../explain/reasons.ts';
-import { keyOfService, serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
+import { serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
 import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
 import { type SurvivalOptions, type SurvivalReport, survival, zonesOf } from './survival.ts';
 
@@ -71,7 +71,7 @@ const byLeader = (
   const clientZones = zonesOfNodes(itemsOf(snapshot.nodes));
   if (others.length === 0 && clientZones.length <= MAX_HINTS) return [];
   const slices = slicesByService(itemsOf(snapshot.slices));
-  const own = new Map(itemsOf(snapshot.services).map((service) => [keyOfService(service), service]));
+  const own = new Map(itemsOf(snapshot.services).map((service) => [keyOf(service), service]));
   const asked = services.flatMap((ref) => {
     const service = own.get(serviceKeyOfRef(ref));
     if (service === undefined || ref.answer === 'NotTouched') return [];
