@@ -321,9 +321,9 @@ describe('who routes', () => {
       const live = await ask<object>(...command);
       expect(await from(bySnapshot), `${command[0]} of the snapshot`).to.deep.equal(live);
       // A plain list does not say of which kinds there are none, and which were not asked for.
-      const { unseen: _, ...answer } = live as { unseen?: object };
-      const { unseen: __, ...same } = (await from(byHand)) as { unseen?: object };
-      expect(same, `${command[0]} of kubectl get`).to.deep.equal(answer);
+      const known = (answer: object): object =>
+        JSON.parse(JSON.stringify(answer, (key, value: unknown) => (key === 'unseen' ? undefined : value))) as object;
+      expect(known(await from(byHand)), `${command[0]} of kubectl get`).to.deep.equal(known(live));
     }
   });
 
