@@ -1,10 +1,10 @@
 // Measured traffic as text: zone by zone and the Services that carry most of it, what it comes to, and whether Services can save it.
 import { byText, firstFew, sumBy } from '../apis/values.ts';
 import type { AuditReport, ExplainedTraffic } from '../diagnosis/audit/audit.ts';
-import type { MeasuredPart, MeasuredPast } from '../diagnosis/measured.ts';
+import { type MeasuredPart, type MeasuredPast, measuredService } from '../diagnosis/measured.ts';
 import { serviceKeyOfRef } from '../diagnosis/models/lookup.ts';
 import type { HintSource } from '../diagnosis/models/hints.ts';
-import { bytesOf, connectionsOf, crosses, hasZones, passesNoService } from '../traffic/measured.ts';
+import { bytesOf, connectionsOf, crosses, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { moneyText, percentText, rateText, spanText, threeDigits } from './figures.ts';
 import { clean, indented, largestOf, renderTable, screenFor, tableOf, zoneText } from './text.ts';
@@ -170,12 +170,10 @@ const servicesOf = (flows: readonly MeasuredFlow[]) =>
   [...Map.groupBy(flows, ({ service }) => service)]
     .map(([service, own]) => {
       const [first] = own;
-      const known = sum(own.filter(hasZones)).bytes;
       return {
         service: first !== undefined && passesNoService(first) ? PAST_SERVICES : service,
         ...sum(own),
-        /** Of the bytes between known zones; null without any. */
-        crossZoneShare: known === 0 ? null : sum(own.filter(crosses)).bytes / known,
+        crossZoneShare: measuredService(own).crossZoneShare,
       };
     })
     .sort((a, b) => b.bytes - a.bytes || (b.connections ?? 0) - (a.connections ?? 0) || byText(a.service, b.service));

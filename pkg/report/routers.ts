@@ -1,16 +1,15 @@
 // Who routes, for people: a sentence for each group of Nodes, with its evidence and how sure it is.
 import type { RouterGroup, RoutersReport } from '../diagnosis/routers/routers.ts';
-import type { Behaviour, Certainty, RouterName } from '../diagnosis/routers/types.ts';
+import type { Behaviour, Certainty } from '../diagnosis/routers/types.ts';
 import { type Screen, wrapText } from './text.ts';
 
 const MARKS = { seen: '✓', assumed: '~', unknown: '?' } as const satisfies Record<Certainty, string>;
 
 /** `kube-proxy`, `cilium, assumed`, `mixed`: for the head of a report. */
-export const routerHead = ({ router, certainty }: Pick<RoutersReport, 'router' | 'certainty'>): string =>
-  certainty === 'seen' || router === 'unknown' ? routerWord(router) : `${routerWord(router)}, ${certainty}`;
-
-const routerWord = (router: RouterName | 'mixed'): string =>
-  router === 'unknown' ? 'router unknown' : router === 'mixed' ? 'mixed routers' : router;
+export const routerHead = ({ router, certainty }: Pick<RoutersReport, 'router' | 'certainty'>): string => {
+  if (router === 'unknown') return 'router unknown';
+  return `${router === 'mixed' ? 'mixed routers' : router}${certainty === 'seen' ? '' : `, ${certainty}`}`;
+};
 
 /** `✓` for what was seen, `~` for what is assumed, `?` for what is not known. */
 export const certaintyMark = (certainty: Certainty, { good, strong }: Pick<Screen, 'good' | 'strong'>): string =>

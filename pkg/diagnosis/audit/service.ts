@@ -1,11 +1,11 @@
 // One Service of an audit: what explain finds, where its connections go now and would go if it were routed by zone, and what that costs.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, defined, sumBy, sumOf } from '../../apis/values.ts';
+import { byText, countBy, defined, sumBy, sumOf } from '../../apis/values.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
-import { type Traffic, trafficOf, worstOverload } from '../../upstream/index.ts';
+import { type Traffic, trafficOf } from '../../upstream/index.ts';
 import { type Diagnosis, withFix } from '../explain/explain.ts';
 import type { CauseReason } from '../explain/reasons.ts';
-import type { Facts } from '../explain/facts.ts';
+import { type Facts, worstOf } from '../explain/facts.ts';
 import { measuredCost, measuredService } from '../measured.ts';
 import type { ReadyEndpoint, ServiceRef } from '../models/lookup.ts';
 import { type Tariff, type TrafficShares, monthlyCost, weightedSum } from '../prices.ts';
@@ -76,10 +76,6 @@ const byZone = ({ index, clientZones }: Facts, endpoints: readonly ReadyEndpoint
     ...defined({ weights: index.weights }),
   });
 };
-
-/** Of families with their ready endpoints. */
-const worstOf = (families: readonly { readonly traffic: Traffic; readonly count: number }[]): number =>
-  Math.max(0, ...families.map(({ traffic, count }) => worstOverload(traffic, count)));
 
 /** Undefined where `explain` gives no share: no proxy routes the Service, nothing answers, or where clients or endpoints are is not known. */
 const predict = ({ facts, effective }: Diagnosis) => {
@@ -229,13 +225,12 @@ export const auditGroup = (
 export const assessed = (diagnosis: Diagnosis, fixes: boolean) => {
   const prediction = predict(diagnosis);
   const whole = ungrouped(diagnosis, prediction, fixes);
-  const zones = Map.groupBy(diagnosis.facts.families[0]?.endpoints ?? [], ({ zone }) => zone);
   return {
     draft: { group: auditGroup(whole), ...whole },
     prediction,
     /** Ready endpoints of the first family; 0 where nothing is predicted. */
     weight: prediction === undefined ? 0 : whole.endpoints,
-    endpointsByZone: new Map([...zones].map(([zone, endpoints]) => [zone, endpoints.length])),
+    endpointsByZone: countBy(diagnosis.facts.families[0]?.endpoints ?? [], ({ zone }) => zone),
   };
 };
 

@@ -10,7 +10,7 @@ import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts'
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
-import { inZoneShare, isDrained, trafficOf, wishOf } from '../../upstream/index.ts';
+import { inZoneShare, isDrained, trafficOf, wishOf, worstOverload } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
@@ -323,6 +323,10 @@ export const isAnsweredOnNodes = ({ bypasses, routes, wish }: Pick<Facts, 'bypas
   bypasses.some(({ client, all, unsure }) =>
     client === 'eks-auto-dns' ? all : client === 'cilium-redirect' && !unsure,
   );
+
+/** How far the busiest endpoint of any family and port is above its fair share. */
+export const worstOf = (all: readonly Pick<Facts['traffics'][number], 'traffic' | 'count'>[]): number =>
+  Math.max(0, ...all.map(({ traffic, count }) => worstOverload(traffic, count)));
 
 /** Why no share can be predicted although endpoints have zones; kubernetes/ingress-nginx#5893: before 1.22 the API server keeps these keys with the gate ServiceTopology alone. */
 export const unpredictable = ({ bypasses, service, version }: Pick<Facts, 'bypasses' | 'service' | 'version'>) => {

@@ -4,12 +4,11 @@ import { type Fields, applyMergePatch, defined, keyOf, sumBy } from '../../apis/
 import type { StringMap } from '../../apis/meta.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
-import { worstOverload } from '../../upstream/index.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { finalHints } from '../models/hints.ts';
 import { changeReplicas } from '../models/what-if.ts';
 import type { Workload } from '../snapshot.ts';
-import { type Facts, titleOf, isVain } from './facts.ts';
+import { type Facts, isVain, titleOf, worstOf } from './facts.ts';
 import type { SnapshotIndex } from './snapshot-index.ts';
 import { webhooksFor } from './given.ts';
 import type { Cause } from './reasons.ts';
@@ -208,8 +207,7 @@ const failing = ({ facts }: Judged): number =>
     return nodes.length * (used.length === 0 ? 1 : used.filter(isVain).length / used.length);
   });
 
-const overloadOf = ({ facts }: Judged): number =>
-  Math.max(0, ...facts.traffics.map(({ traffic, count }) => worstOverload(traffic, count)));
+const overloadOf = ({ facts }: Judged): number => worstOf(facts.traffics);
 
 /** Of Pods that serve. */
 const zonesOf = ({ facts: { endpoints, notServing } }: Judged): number => {

@@ -4,7 +4,7 @@ import type { Endpoint, EndpointSlice, Node } from '../../apis/core.ts';
 import { byText, countBy, defined, nameOf } from '../../apis/values.ts';
 import { endpointsOf } from '../../upstream/features.ts';
 import type { RouteInput } from '../../upstream/index.ts';
-import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
+import { withoutHints } from '../../upstream/controller/allocation.ts';
 import { type ReadyEndpoint, nearest, readyEndpoints } from './lookup.ts';
 
 /** A question that makes no sense for these objects, and by one CamelCase word why. */
@@ -64,9 +64,6 @@ const newEndpoints = (
     };
   });
 };
-
-export const withoutHints = (slice: EndpointSlice): EndpointSlice =>
-  mapEndpoints(slice, (endpoint) => withHints(endpoint, undefined));
 
 /** The slice that new endpoints go to: the first of the family that serves the port. */
 const hostSlice = ({ service, slices, family, port }: WhatIf): EndpointSlice => {

@@ -13,7 +13,7 @@ import { OLDEST_SUPPORTED_VERSION, atLeast, formatVersion } from '../../routing/
 import { DISTRIBUTION_NAMES, TRAFFIC_DISTRIBUTIONS } from '../../upstream/features.ts';
 import { explained, isControllerSlice, wishOf } from '../../upstream/index.ts';
 import type { Explained, FeatureGates, ProxyEndpoint, Reason } from '../../upstream/index.ts';
-import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
+import { mapEndpoints, withHints, withoutHints } from '../../upstream/controller/allocation.ts';
 import { askingAnnotation, distributionOf } from '../../upstream/wish.ts';
 import { labelsOf } from '../explain/facts.ts';
 import { finalHints } from '../models/hints.ts';
@@ -24,7 +24,7 @@ import type { ClusterSnapshot } from '../snapshot.ts';
 import { type Context, prepare } from './context.ts';
 import { MODE_NAMES, type ModeName, type SimulateOptions, type Verdict, isStrategy } from './types.ts';
 import { type Frame, flowOf, judge, recommend } from './verdict.ts';
-import { SimulationError, withoutHints } from '../models/what-if.ts';
+import { SimulationError } from '../models/what-if.ts';
 
 /**
  * `controlPlane` needs nothing installed, `webhook` the endpointslice-webhook, `planner` the flow-controller beside it.

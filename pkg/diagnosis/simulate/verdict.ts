@@ -117,7 +117,7 @@ const limitText = ({ of, most }: Limit): string => `${boundedPercentText(most)} 
 const keeps = ({ inZoneShare: share }: Outcome): string =>
   `${boundedPercentText(share)} of the traffic stays in its zone`;
 
-const nodesOf = (routes: readonly GroupRoute[]): number => sumBy(routes, ({ nodes }) => nodes.length);
+export const nodesOf = (routes: readonly GroupRoute[]): number => sumBy(routes, ({ nodes }) => nodes.length);
 
 /** Rules by which connections stay on their Node whatever the mode. */
 const LOCAL: ReadonlySet<Reason> = new Set<Reason>(['InternalTrafficPolicyLocal', 'NoLocalEndpoints']);

@@ -1,7 +1,7 @@
 // Answers whether the Services of a cluster survive the loss of a zone, N−1 of each, worst first: which endpoints are left, what the busiest
 // of them gets, and how many more it takes.
 import { type Service, zoneOfNode } from '../../apis/core.ts';
-import { byText, countBy, sumBy, sumOf, tally } from '../../apis/values.ts';
+import { byText, countBy, sumBy, sumOf, sumsBy, tally } from '../../apis/values.ts';
 import { CAPACITY_LIMIT, ROUNDING, fairShareScale, replicasToAdd, withoutOthers } from '../../evacuation/capacity.ts';
 import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { formatVersion } from '../../routing/version.ts';
@@ -13,7 +13,7 @@ import { serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
 import { hintFor } from '../models/what-if.ts';
 import { routersReport } from '../routers/routers.ts';
 import { capacityOf } from '../simulate/context.ts';
-import { readyForProxies } from '../simulate/verdict.ts';
+import { nodesOf, readyForProxies } from '../simulate/verdict.ts';
 import { type ClusterSnapshot, itemsOf, unseenOf } from '../snapshot.ts';
 
 /** Stable codes, in the order of a report: worst first. What each means stands in docs/reference/reasons.md. */
@@ -59,9 +59,10 @@ const pathsOf = ({ service, slices, families }: Facts): Path[] => {
 
 /** Fraction of the Nodes of each zone whose proxies keep clients in it now; of a planned strategy none: plans are made anew. */
 const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
-  const size = (own: Facts['routes']): number => sumBy(own, ({ nodes }) => nodes.length);
   const zones = planned === undefined ? Map.groupBy(routes, ({ zone }) => zone) : [];
-  return new Map([...zones].map(([zone, own]) => [zone, size(own.filter(({ mode }) => mode !== '')) / size(own)]));
+  return new Map(
+    [...zones].map(([zone, own]) => [zone, nodesOf(own.filter(({ mode }) => mode !== '')) / nodesOf(own)]),
+  );
 };
 
 type Flows = ReadonlyMap<string, readonly MeasuredFlow[]>;
@@ -71,8 +72,7 @@ const clientsOf = ({ name, index }: Facts, flows: Flows) => {
   const own = flows.get(name) ?? [];
   const byConnections = own.every(({ connections }) => connections !== null);
   const amountOf = (flow: MeasuredFlow): number => (byConnections ? (flow.connections ?? 0) : bytesOf(flow));
-  const zones = Map.groupBy(own, ({ source }) => source);
-  const found = new Map([...zones].map(([zone, some]) => [zone, sumBy(some, amountOf)]));
+  const found = sumsBy(own, ({ source }) => source, amountOf);
   if (sumOf(found.values()) > 0) return { clientsMeasured: true, demand: found };
   const known =
     index.weights === undefined ? countBy(index.readyNodes, zoneOfNode) : new Map(Object.entries(index.weights));

@@ -148,13 +148,15 @@ export const withHints = ({ hints: _, ...endpoint }: Endpoint, hints: EndpointHi
 export const mapEndpoints = (slice: EndpointSlice, change: (endpoint: Endpoint) => Endpoint): EndpointSlice =>
   endpointsOf(slice).length === 0 ? slice : { ...slice, endpoints: endpointsOf(slice).map(change) };
 
+export const withoutHints = (slice: EndpointSlice): EndpointSlice =>
+  mapEndpoints(slice, (endpoint) => withHints(endpoint, undefined));
+
 /** Removes the hints of every slice; an unchanged one with any hints becomes one to update. */
 export const stripHints = ({ create, update, unchanged }: SlicePlan): SlicePlan => {
   const hinted = unchanged.filter((slice) => endpointsOf(slice).some(({ hints }) => hints !== undefined));
-  const strip = (slice: EndpointSlice): EndpointSlice => mapEndpoints(slice, (item) => withHints(item, undefined));
   return {
-    create: create.map(strip),
-    update: [...update, ...hinted].map(strip),
+    create: create.map(withoutHints),
+    update: [...update, ...hinted].map(withoutHints),
     unchanged: unchanged.filter((slice) => !hinted.includes(slice)),
   };
 };
