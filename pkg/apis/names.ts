@@ -80,6 +80,7 @@ export const ANNOTATION_ORIGIN = 'resources.gardener.cloud/origin';
 export const LABEL_GARDENER_ROLE = 'gardener.cloud/role';
 export const LABEL_SERVICE_NAME = 'kubernetes.io/service-name';
 export const LABEL_ZONE = 'topology.kubernetes.io/zone';
+export const LABEL_HOSTNAME = 'kubernetes.io/hostname';
 export const LABEL_REGION = 'topology.kubernetes.io/region';
 export const LABEL_NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 

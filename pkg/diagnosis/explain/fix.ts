@@ -132,8 +132,20 @@ const ofSeed: Fix = (facts) =>
       ]
     : undefined;
 
+type Ways = Fix | readonly (Step | Fix)[];
+const alike = (ways: Ways, ...reasons: readonly CauseReason[]): Partial<Record<CauseReason, Ways>> =>
+  Object.fromEntries(reasons.map((reason) => [reason, ways]));
+
 /** Every cause but those where nothing is wrong, and where nothing helps. Of a list that begins with steps all belong together; of another the first entry whose changes help, or that has none. */
-const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>>> = {
+const FIXES: Partial<Readonly<Record<CauseReason, Ways>>> = {
+  ...alike(useField, 'AnnotationWins', 'InsufficientNodeInformation', 'ControlPlaneNodes', 'NodeWithoutCpu'),
+  ...alike(ask, 'AnnotationRemoved', 'CiliumNotOptedIn'),
+  ...alike(annotate, 'RouterNotOptedIn', 'ProxyNeedsAnnotation'),
+  ...alike(labelNode, 'ClientNodeWithoutZone', 'EndpointWithoutZone'),
+  ...alike(showPods, 'NoReadyEndpoints', 'TerminatingEndpoints', 'UnreadyForZone', 'ZoneNotHinted'),
+  ...alike([SHOW_SLICES], 'EndpointWithoutHint', 'NodeNotHinted', 'UnusedWithoutHint'),
+  ...alike([SHOW_POLICY], 'LoadNotObserved', 'PlanNotInForce', 'PlanSpread'),
+  ...alike(MORE_PODS, 'SingleEndpoint', 'PodsNotSpread'),
   ExternalName: ['# if its Pods are in this cluster: type ClusterIP, a selector of their labels, no externalName'],
   Headless: exposeBeside,
   // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
@@ -146,14 +158,7 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
     () => [setKeys('labels', { [LABEL_STRATEGY]: 'same-zone' }, 'EndpointSlice')],
     `# with the endpointslice-webhook, and zones on all endpoints: label ${LABEL_STRATEGY}=same-zone on its slices`,
   ],
-  AnnotationRemoved: ask,
-  AnnotationWins: useField,
   HintsControllerGateOff: gatesOfAll,
-  CiliumNotOptedIn: ask,
-  RouterNotOptedIn: annotate,
-  ProxyNeedsAnnotation: annotate,
-  InsufficientNodeInformation: useField,
-  ControlPlaneNodes: useField,
   OverloadThreshold: [ofSeed, useField, scaleToShare, both(scaleToShare, spreadOut), whyNotSpread],
   TooFewEndpoints: [ofSeed, useField, ...SPREADING, scaleToShare, both(scaleToShare, spreadOut)],
   HintsLost: [useField, () => [TOUCH]],
@@ -161,14 +166,9 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
     'kubectl logs -n kube-system -l component=kube-controller-manager --tail=-1 | grep -i endpointslice',
     TOUCH,
   ],
-  EndpointWithoutHint: [SHOW_SLICES],
   SlicesBehind: [TOUCH],
-  NodeNotHinted: [SHOW_SLICES],
-  NodeWithoutCpu: useField,
   NodesInOneZone: (facts) => [TAKE_OFF, askingNote(facts)?.line ?? []].flat(),
   NodeWithoutZone: [both(labelNode, useField), labelNode],
-  ClientNodeWithoutZone: labelNode,
-  EndpointWithoutZone: labelNode,
   WebhookMissing: [useField, `# ${installChart} -n topology-aware-routing --create-namespace`],
   WebhookWithoutEndpoint: webhookPods('kubectl describe pods'),
   WebhookCertificateExpired: webhookPods('# if its authority is built in: kubectl rollout restart deployment'),
@@ -180,15 +180,10 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   ObserveOnly: [
     `# to follow the plan: kubectl patch flowpolicy {name} -n {namespace} --type merge -p '{"spec":{"mode":"Enforce"}}'`,
   ],
-  LoadNotObserved: [SHOW_POLICY],
-  PlanNotInForce: [SHOW_POLICY],
-  PlanSpread: [SHOW_POLICY],
   NoEndpoints: (facts) =>
     isAnsweredOnNodes(facts) || !hasSelector(facts.service) || waitingFor(facts).text !== ''
       ? []
       : ['kubectl get pods -n {namespace} --show-labels'],
-  NoReadyEndpoints: showPods,
-  TerminatingEndpoints: showPods,
   NoLocalEndpoints: serveAll,
   // Where every Node has an endpoint, the policy does what it is for.
   InternalTrafficPolicyLocal: (facts) =>
@@ -199,9 +194,6 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   HintsGateOff: switchGateOn,
   // What is named is not known any better with more objects.
   RouterUnknown: (facts) => (hasUnknown(facts) ? [SNAPSHOT, NAME_IT] : [MEASURE_IT]),
-  UnreadyForZone: showPods,
-  ZoneNotHinted: showPods,
-  UnusedWithoutHint: [SHOW_SLICES],
   TerminatingForZone: [...SPREADING, showUnseen],
   NoBackendForZone: showUnseen,
   CiliumServiceTopologyOff: switchCiliumTopologyOn,
@@ -209,8 +201,6 @@ const FIXES: Partial<Readonly<Record<CauseReason, Fix | readonly (Step | Fix)[]>
   LinkerdSlicesOff: [
     '# helm upgrade linkerd-control-plane linkerd/linkerd-control-plane -n linkerd --reuse-values --set enableEndpointSlices=true',
   ],
-  SingleEndpoint: MORE_PODS,
-  PodsNotSpread: MORE_PODS,
   HintedForOtherZone: [useField, SHOW_SLICES],
   UnevenLoad: [
     (facts) => {

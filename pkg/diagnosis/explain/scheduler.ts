@@ -2,10 +2,9 @@
 // scheduler merely prefers is not relied on: by default it scores zones against a skew of 5 (ScheduleAnyway), beside free capacity and images
 // (kube-scheduler, podtopologyspread/plugin.go).
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
 import { countBy, nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { LABEL_HOSTNAME } from '../project/core.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { barrier } from '../models/lookup.ts';
 import { type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';

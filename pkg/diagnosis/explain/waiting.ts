@@ -1,9 +1,8 @@
 // Which Pods wait for a Node, for which, and what keeps them from others.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
-import { LABEL_HOSTNAME } from '../project/core.ts';
 import { barrier } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';

@@ -3,7 +3,7 @@ import { zoneIn } from '../../apis/core.ts';
 import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { type Fields, createPool, defined, isFields } from '../../apis/values.ts';
 import type { Condition, StringMap } from '../../apis/meta.ts';
-import { LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
 import { clientOfKind, steersClient } from '../bypasses/kinds.ts';
 import { writersIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
@@ -89,7 +89,6 @@ export const serviceOf = (object: Fields, metadata: Metadata): Service => ({
   ...readService(object),
 });
 
-export const LABEL_HOSTNAME = 'kubernetes.io/hostname';
 const ADDRESSES = 'a list of at least one address';
 const ADDRESS_TYPES: ReadonlySet<string> = new Set(['IPv4', 'IPv6', 'FQDN']);
 
