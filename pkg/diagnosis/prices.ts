@@ -1,7 +1,7 @@
 // What traffic between zones and regions costs: tables of prices, built in or given, and the bill of a traffic matrix.
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { LABEL_REGION } from '../apis/names.ts';
-import { type Fields, byText, keptIn, nameOf } from '../apis/values.ts';
+import { type Fields, byText, keptIn, nameOf, sumBy } from '../apis/values.ts';
 import { isAzure } from './models/lookup.ts';
 import { FieldError, asFields, asStrings, asText, fieldAt, listReader } from './project/fields.ts';
 import { reader, record, requiredTextAt } from './project/fields.ts';
@@ -154,9 +154,7 @@ export const plainShares = (matrix: TrafficShares): Record<string, Record<string
 
 /** What the traffic of a Service costs a month; `gigabytesPerDay`: requests and responses together, of the whole matrix. */
 export const monthlyCost = (tariff: Tariff, matrix: TrafficShares, gigabytesPerDay: number): number => {
-  let cost = 0;
-  for (const [from, row] of matrix) {
-    for (const [to, share] of row) cost += share * pricePerGigabyte(tariff, from, to);
-  }
+  const cells = [...matrix].flatMap(([from, row]) => [...row].map(([to, share]) => ({ from, to, share })));
+  const cost = sumBy(cells, ({ from, to, share }) => share * pricePerGigabyte(tariff, from, to));
   return cost * gigabytesPerDay * DAYS_PER_MONTH;
 };

@@ -1,13 +1,14 @@
 // One Service of an audit: what explain finds, where its connections go now and would go if it were routed by zone, and what that costs.
-import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, countBy, defined, sumBy, sumOf } from '../../apis/values.ts';
+import { zoneOfNode } from '../../apis/core.ts';
+import { byText, countBy, sumBy, sumOf } from '../../apis/values.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
-import { type Traffic, trafficOf } from '../../upstream/index.ts';
+import type { Traffic } from '../../upstream/index.ts';
 import { type Diagnosis, withFix } from '../explain/explain.ts';
 import type { CauseReason } from '../explain/reasons.ts';
 import { type Facts, worstOf } from '../explain/facts.ts';
 import { measuredCost, measuredService } from '../measured.ts';
 import type { ReadyEndpoint, ServiceRef } from '../models/lookup.ts';
+import { trafficBy } from '../models/routes.ts';
 import { type Tariff, type TrafficShares, monthlyCost, weightedSum } from '../prices.ts';
 
 /** What traffic costs, and how much there is: measured, or assumed for all Services that are audited together. */
@@ -66,15 +67,10 @@ export const plainMatrix = (matrix: TrafficShares): Record<string, Record<string
 const byZone = ({ index, clientZones }: Facts, endpoints: readonly ReadyEndpoint[]): Traffic => {
   const all = endpoints.map(({ address, zone }) => ({ key: address, zone }));
   const zones = Map.groupBy(all, ({ zone }) => zone);
-  const isClient = (zone: string): boolean => zone === '' || clientZones.includes(zone);
-  const groups = index.groups.filter(([first]) => first !== undefined && isClient(zoneOfNode(first)));
-  const sizes = new Map<Node | undefined, number>(groups.map((group) => [group[0], group.length]));
-  return trafficOf({
-    nodes: groups.flatMap((group) => group.slice(0, 1)),
-    countOf: (node) => sizes.get(node) ?? 0,
-    endpointsFor: (node) => (zoneOfNode(node) === '' ? undefined : zones.get(zoneOfNode(node))) ?? all,
-    ...defined({ weights: index.weights }),
-  });
+  const groups = index.groups.map((nodes) => ({ nodes, zone: nodes.slice(0, 1).map(zoneOfNode).join() }));
+  const clients = groups.filter(({ zone }) => zone === '' || clientZones.includes(zone));
+  const routes = clients.map(({ nodes, zone }) => ({ nodes, used: (zone && zones.get(zone)) || all }));
+  return trafficBy(routes, index.weights);
 };
 
 /** Undefined where `explain` gives no share: no proxy routes the Service, nothing answers, or where clients or endpoints are is not known. */

@@ -10,7 +10,7 @@ import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts'
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
-import { inZoneShare, isDrained, trafficOf, wishOf, worstOverload } from '../../upstream/index.ts';
+import { inZoneShare, isDrained, wishOf, worstOverload } from '../../upstream/index.ts';
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
@@ -19,7 +19,7 @@ import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import { barrier, familiesOf, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
 import type { ReadyEndpoint } from '../models/lookup.ts';
-import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
+import { type GroupRoute, groupRoutesOf, trafficBy } from '../models/routes.ts';
 import type { Stated } from '../routers/types.ts';
 import { isPlacedByGardener } from '../owner.ts';
 import { type ClusterSnapshot, type FlowLoopSummary, type Workload, itemsOf } from '../snapshot.ts';
@@ -170,16 +170,9 @@ const trafficsOf = (
     const clients = own
       .filter(({ zone, reason }) => reason !== 'RouterUnknown' && (zone === '' || clientZones.includes(zone)))
       .map((route) => (isPublishedInVain(route) ? { ...route, used: [] } : route));
-    const routeOf = new Map(clients.map((route) => [route.node, route]));
-    const traffic = trafficOf({
-      nodes: clients.flatMap(({ nodes }) => nodes.slice(0, 1)),
-      countOf: (node) => routeOf.get(nameOf(node))?.nodes.length ?? 0,
-      endpointsFor: (node) => routeOf.get(nameOf(node))?.used ?? [],
-      ...defined({ weights }),
-    });
     const ready = endpointsOfPort(slices, first);
     const vain = new Set(own.flatMap(({ used }) => used.filter(isVain).map(({ key }) => key)));
-    return [{ routes: own, traffic, ready, count: ready.length - vain.size }];
+    return [{ routes: own, traffic: trafficBy(clients, weights), ready, count: ready.length - vain.size }];
   });
 
 /** What writes no `serving` is shown by Pods, where conditions of Pods are there. */

@@ -2,8 +2,8 @@
 import { isNodeReady, zoneOfNode, type Endpoint, type Node, type Service } from '../../apis/core.ts';
 import { NOT_READY } from '../../apis/names.ts';
 import { byText, defined, keptIn, nameOf } from '../../apis/values.ts';
-import { mergeEndpoints, routeFor, routesFor } from '../../upstream/index.ts';
-import type { MergeEndpoints, Proxy, ProxyEndpoint, Route, RouteInput } from '../../upstream/index.ts';
+import { mergeEndpoints, routeFor, routesFor, trafficOf } from '../../upstream/index.ts';
+import type { MergeEndpoints, Proxy, ProxyEndpoint, Route, RouteInput, Traffic } from '../../upstream/index.ts';
 import { endpointsOf } from '../../upstream/features.ts';
 import { proxyEndpoint } from '../../upstream/proxy/endpoints.ts';
 import { isLocalDns, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
@@ -85,6 +85,20 @@ export const groupRoutesOf = (groups: readonly (readonly Node[])[], input: Omit<
   const alike = names === undefined ? groups : groups.flatMap((group) => splitByName(group, names));
   const routesBy = (nodes: readonly Node[]) => routesOf({ ...input, nodes: nodes.slice(0, 1), merge });
   return alike.flatMap((nodes) => routesBy(nodes).map((route) => ({ ...route, nodes })));
+};
+
+/** Where connections from all Nodes of these routes go; `weights`: of clients by zone. */
+export const trafficBy = (
+  routes: readonly (Pick<GroupRoute, 'nodes'> & { readonly used: readonly Pick<ProxyEndpoint, 'key' | 'zone'>[] })[],
+  weights: Readonly<Record<string, number>> | undefined,
+): Traffic => {
+  const routeOf = new Map(routes.map((route) => [route.nodes[0], route]));
+  return trafficOf({
+    nodes: routes.flatMap(({ nodes }) => nodes.slice(0, 1)),
+    countOf: (node) => routeOf.get(node)?.nodes.length ?? 0,
+    endpointsFor: (node) => routeOf.get(node)?.used ?? [],
+    ...defined({ weights }),
+  });
 };
 
 const keysOf = (list: readonly ProxyEndpoint[]): string[] => list.map(({ key }) => key);

@@ -2,9 +2,9 @@
 import type { EndpointSlice, Node, Service } from '../../apis/core.ts';
 import { byText, sumBy } from '../../apis/values.ts';
 import type { Demand } from '../../flow/types.ts';
-import { inZoneShare, mergeEndpoints, trafficOf, worstOverload } from '../../upstream/index.ts';
+import { inZoneShare, mergeEndpoints, worstOverload } from '../../upstream/index.ts';
 import type { Explained, FeatureGates, ProxyEndpoint, Reason, Traffic } from '../../upstream/index.ts';
-import { type GroupRoute, groupRoutesOf } from '../models/routes.ts';
+import { type GroupRoute, groupRoutesOf, trafficBy } from '../models/routes.ts';
 import { type Tariff, monthlyCost, plainShares } from '../prices.ts';
 import type { NodeRouting } from '../routers/types.ts';
 import { type ModeName, type RecommendationReason, SIMPLEST_FIRST, type Verdict, isStrategy } from './types.ts';
@@ -52,15 +52,9 @@ const busiest = (traffic: Traffic, addressOf: (key: string) => string, { cores, 
 export const flowOf = (service: Service, slices: readonly EndpointSlice[], frame: Frame) => {
   const { groups, family, port, routing, weights, bill } = frame;
   const routes = groupRoutesOf(groups, { service, slices, routing, port, family });
-  const routeOf = new Map(routes.map((route) => [route.node, route]));
-  const of = ({ metadata }: Node): GroupRoute | undefined => routeOf.get(metadata?.name ?? '');
-  const traffic = trafficOf({
-    // Of clients whose router is not known nothing is predicted.
-    nodes: routes.flatMap(({ nodes, reason }) => (reason === 'RouterUnknown' ? [] : nodes.slice(0, 1))),
-    weights,
-    countOf: (node) => of(node)?.nodes.length ?? 0,
-    endpointsFor: (node) => of(node)?.used ?? [],
-  });
+  // Of clients whose router is not known nothing is predicted.
+  const known = routes.filter(({ reason }) => reason !== 'RouterUnknown');
+  const traffic = trafficBy(known, weights);
   const ready = readyForProxies(slices, frame);
   const endpoints = new Map(routes.flatMap((route) => route.used).map((endpoint) => [endpoint.key, endpoint]));
   const { key, maxUtilization } = busiest(traffic, (own) => endpoints.get(own)?.address ?? '', frame);
