@@ -2993,6 +2993,24 @@ const ROWS: readonly ReportedRow[] = [
     /See where its volumes/,
   ],
   [
+    'https://github.com/trinodb/trino/issues/15705',
+    { endpoints: ['a'], pods: { containers: [{ name: 'trino', image: 'trinodb/trino:405' }] } },
+    'NotWanted',
+    'SingleEndpoint',
+    /SingleEndpoint.*requests may go on to others/,
+    /Behind it: .*→ For that: `node-scheduler.policy=topology`, .*would be a store of its own, or a cluster \(Trino\)/,
+    /Run more replicas|none is known|kubectl scale/,
+  ],
+  [
+    'https://github.com/jmcgrath207/k8s-ephemeral-storage-metrics/pull/183',
+    { annotations: MODE, endpoints: ['b'], spec: { ports: [{ name: 'metrics', port: 9100 }] } },
+    'Ineffective',
+    'TooFewEndpoints',
+    /^✗ all clients seen go through members/,
+    /→ For members: a scraper for each zone, .*Other clients, of which none is seen/,
+    /SingleEndpoint|kubectl scale/,
+  ],
+  [
     'https://github.com/argoproj/argo-cd/issues/4256',
     {
       endpoints: ['b'],

@@ -576,7 +576,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     undefined,
     around('aws-alb'),
-    /load_balancing\.cross_zone\.enabled=false/,
+    /free of charge in AWS .*load_balancing\.cross_zone\.enabled=false/,
   ],
   [
     'https://github.com/aws/containers-roadmap/issues/981',
@@ -2070,6 +2070,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     members('x/kube-state-metrics:v2'),
     MEMBERS,
     /scraper/,
+  ],
+  [
+    'https://github.com/spegel-org/spegel/issues/461',
+    members('ghcr.io/spegel-org/spegel:v0.0.22'),
+    GOES_ON,
+    /→ a release of its chart for each zone/,
   ],
   [
     'https://github.com/F5Networks/k8s-bigip-ctlr/issues/3403',

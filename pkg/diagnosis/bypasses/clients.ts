@@ -18,7 +18,7 @@ const BY_CONTROLLER = '; or start newer releases with `-enable-topology-aware-ro
 
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 const NEG = "Google's load balancer sends to Pods of network endpoint groups, by its own balancing";
-const ALB = 'with target type ip the load balancer sends to Pods, by default across zones';
+const ALB = 'with target type ip the load balancer sends to Pods, by default across zones, free of charge in AWS';
 
 /** An annotation that sends an Ingress, or what goes to the Service, to the cluster IP. */
 const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesClusterIp: string, or = '') => ({
@@ -111,7 +111,7 @@ export const CLIENTS = clients({
     setting:
       '`load_balancing.cross_zone.enabled=false` in the annotation `alb.ingress.kubernetes.io/target-group-attributes` of the Ingress, with a Pod in every zone',
     kept: /^alb\.ingress\.kubernetes\.io\/target-group-attributes=.*load_balancing\.cross_zone\.enabled=false/,
-    source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; #913',
+    source: 'kubernetes-sigs/aws-load-balancer-controller docs/guide; #913, opencost/opencost#1183',
   },
   'aws-alb/gateway': {
     decides: ALB,

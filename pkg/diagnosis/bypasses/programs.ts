@@ -9,7 +9,7 @@ export const MANAGES =
   /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/ui$/;
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
-  /(?:^|\/)(?:(?:redis|valkey)(?:-cluster|-stack-server)?|keydb|dragonfly|memcached|postgres(?:ql)?(?:-repmgr)?|postgis|pgvector|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb(?:-galera)?|(?:percona-server-)?mongo(?:db)?(?:-\w+-server)?|mssql\/server|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|(?:cp-)?zookeeper|(?:cp-(?:enterprise-)?)?kafka|cp-server|redpanda|cassandra|scylla|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats)(?:[:@]|$)/;
+  /(?:^|\/)(?:(?:redis|valkey)(?:-cluster|-stack-server)?|keydb|dragonfly|memcached|postgres(?:ql)?(?:-repmgr)?|postgis|pgvector|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb(?:-galera)?|(?:percona-server-)?mongo(?:db)?(?:-\w+-server)?|mssql\/server|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|(?:cp-)?zookeeper|(?:cp-(?:enterprise-)?)?kafka|cp-server|redpanda|cassandra|scylla|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats|trino)(?:[:@]|$)/;
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 const BY_RING =
   'queriers (and distributors, for ingesters) find its Pods in the ring of their memberlist, and connect to all zones';
@@ -30,7 +30,7 @@ const BY_PARTITION =
   'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
 export const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
-export const BY_ROLES = 'its Pods find those of its other roles by a membership of their own, and connect to all zones';
+export const BY_ROLES = 'its Pods find others by a membership of their own, and connect to all zones';
 const BY_WRITES = 'its Pods write to the ingesters of the ring that a hash names, in all zones';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatever zone, that `-storageNode` names';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
@@ -43,7 +43,7 @@ const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where D
 const BY_HASHRING = 'it passes series on to the receivers that their hash names, in whatever zone those are';
 const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement group, in whatever zone it is';
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
-const BY_SCRAPE = 'scrapers connect to every Pod behind it';
+export const BY_SCRAPE = 'scrapers connect to every Pod behind it';
 const OF_SCRAPER = 'a scraper for each zone, which keeps its targets by relabelling (`attach_metadata: {node: true}`)';
 const NONE = 'none is known';
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
@@ -104,7 +104,10 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
   // vitessio/vitess#3355
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
-  [/\b(?:pinot|druid|trino|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
+  [/\btrino\b/, '`node-scheduler.policy=topology`, with `node-scheduler.network-topology.*`', true, BY_ROLES], // trino#15705
+  [/\bspegel/, 'a release of its chart for each zone, by `nodeSelector`', true, BY_ROLES], // spegel-org/spegel#461
+  [/\b(?:pinot|druid|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
+  [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
   // thanos-io/thanos#5335
   [/\bminio\b|dgraph|qdrant|weaviate|thanos-quer/, NONE, true, BY_PARTS],
   // thanos.io/tip/components/receive.md

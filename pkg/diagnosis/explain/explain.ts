@@ -9,6 +9,7 @@ import { chosenBy, evacuatedZones, evacuationCauses, hasFew } from './spread.ts'
 import { SPREAD_IN_ONE, inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
 import { OF_HINTS, TOO_OLD, elsewhere, isOnEveryNode, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCauses } from './load.ts';
+import { BY_SCRAPE } from '../bypasses/programs.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
 import { factsOf, isAnsweredOnNodes, isFailing, isVain } from './facts.ts';
@@ -159,7 +160,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const behind = behindCauses(facts);
   // Whoever writes the slices, what drains some comes first.
   const isPaused = facts.families.some(({ drained }) => drained.length > 0);
-  const lying = (isRouted || isGathered || isPaused) && behind.length === 0 ? spreadCauses(facts) : [];
+  const isEach = only !== undefined && facts.bypasses.some(({ decides }) => decides === BY_SCRAPE); // More Pods keep none.
+  const lying = (isRouted || isGathered || isPaused) && behind.length === 0 && !isEach ? spreadCauses(facts) : [];
   const isChosen = chosenBy(facts) !== '';
   // A zone that stays empty although there are Pods enough, or a constraint that is not met, comes before what nothing asks for.
   const isShort = lying.some(({ stage }) => stage !== 'effective' || waiting.length > 0 || !hasFew(facts));
@@ -239,7 +241,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const once = said.filter((each) => !again.includes(each) && !(only && vain.includes(each)));
   return once.map((each) => {
     if (each === first && only === undefined && !isEdge) return { ...each, remedy: `${sets}${TOO_OLD}` };
-    if (each !== hint || each.reason === 'NotRequested' || facts.bypasses.every((own) => own.behind)) return each;
+    const isBehind = facts.bypasses.every((own) => own.behind);
+    // Where another Pod is no remedy, what goes on from the one comes before.
+    const isPassedOn = isBehind && each.reason === 'SingleEndpoint' && isStore(facts.workloads);
+    if (!isPassedOn && (each !== hint || each.reason === 'NotRequested' || isBehind)) return each;
     return { ...each, evidence: `${says}${each.evidence}`, remedy: only ?? `${sets}${each.remedy}` };
   });
 };

@@ -103,7 +103,7 @@ const SHARED_REMEDY =
   'Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too. Else clients there cross, or have to run beside it.';
 
 export const STORE_REMEDY =
-  'Clients in other zones cross, whatever the Service asks for. Another replica would be a store of its own, unless the program is set up to copy its data. The client that asks most of it can run in its zone: give it a podAffinity to this Pod with `topologyKey: topology.kubernetes.io/zone`.';
+  'Clients in other zones cross, whatever the Service asks for. Another replica would be a store of its own, or a cluster (Trino), unless the program is set up to copy its data. The client that asks most of it can run in its zone: give it a podAffinity to this Pod with `topologyKey: topology.kubernetes.io/zone`.';
 
 /** gardener/gardener#6579, #6934, docs/operations/topology_aware_routing.md there */
 const TOGETHER_REMEDY =
