@@ -1,12 +1,8 @@
 // The status of installations on one screen.
 import { timeText } from '../apis/values.ts';
 import { NOTES, type StatusFinding, WARN_DAYS } from '../diagnosis/status/findings.ts';
-import type {
-  ComponentStatus,
-  InstallationStatus,
-  LeaseStatus,
-  WebhookStatus,
-} from '../diagnosis/status/installations.ts';
+import type { ComponentStatus } from '../diagnosis/status/installations.ts';
+import type { InstallationStatus, LeaseStatus, WebhookStatus } from '../diagnosis/status/installations.ts';
 import type { StatusReport } from '../diagnosis/status/status.ts';
 import { ageText, countText } from './figures.ts';
 import { type Column, type Screen, type Style, clean, indented, screenFor, tableOf } from './text.ts';

@@ -8,11 +8,10 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin, podsOf } from './members.ts';
-import { ANY, BY_ITSELF, CLUSTER_LOCAL, NEW_FIELD, OUTSIDE, SHARED, asSet, ifKept } from './settings.ts';
-import { PROVIDERS, targetsOf } from './settings.ts';
+import { ANY, BY_ITSELF, CLUSTER_LOCAL, HOSTED, NEW_FIELD } from './settings.ts';
+import { OUTSIDE, PROVIDERS, SHARED, asSet, byMarks, ifKept, isUpstream, readsHints, targetsOf } from './settings.ts';
 import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, placedText, splitText } from './gateways.ts';
 import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
-import { HOSTED, byMarks, isUpstream, readsHints } from './settings.ts';
 import type { Client } from './types.ts';
 import { isExported, selects, watchersOf } from './watchers.ts';
 

@@ -3,15 +3,8 @@ import type { Service } from '../../apis/core.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import { keyOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import {
-  type ClusterSnapshot,
-  type CollectionName,
-  type EntryObject,
-  type PodSummary,
-  ROLES,
-  type Workload,
-  itemsOf,
-} from '../snapshot.ts';
+import type { ClusterSnapshot } from '../snapshot.ts';
+import { type CollectionName, type EntryObject, type PodSummary, ROLES, type Workload, itemsOf } from '../snapshot.ts';
 
 /** Proxies whose Ingresses and routes are read: those name the Services that they send to. */
 const BY_ROUTES =

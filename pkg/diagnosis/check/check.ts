@@ -2,12 +2,8 @@
 // Pods behind them can be where their clients are: replicas, spread over zones, zones that are allowed.
 import type { Service } from '../../apis/core.ts';
 import { byText, defined, isFields, refOf, sumBy } from '../../apis/values.ts';
-import {
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  LABEL_STRATEGY,
-  LABEL_ZONE,
-} from '../../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS } from '../../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';

@@ -12,8 +12,7 @@ import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCause
 import { BY_SCRAPE } from '../bypasses/programs.ts';
 import { NODE_PORT } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
-import { factsOf, isAnsweredOnNodes, isFailing, isVain } from './facts.ts';
-import { meanInZoneShare, placedIn, unpredictable } from './facts.ts';
+import { factsOf, isAnsweredOnNodes, isFailing, isVain, meanInZoneShare, placedIn, unpredictable } from './facts.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';

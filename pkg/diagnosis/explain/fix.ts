@@ -17,18 +17,8 @@ import { chosenBy, evacuatedZones, hasFew } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
-import {
-  MORE_PODS,
-  SPREADING,
-  both,
-  exposeBeside,
-  growth,
-  scaleToShare,
-  showPods,
-  showUnseen,
-  spreadOut,
-  whyNotSpread,
-} from './fix-spread.ts';
+import { MORE_PODS, SPREADING, both } from './fix-spread.ts';
+import { exposeBeside, growth, scaleToShare, showPods, showUnseen, spreadOut, whyNotSpread } from './fix-spread.ts';
 import { inOnePlace, isOfGardener } from './given.ts';
 import { type CauseReason, LATE_ZONE_VERSIONS } from './reasons.ts';
 import { hasUnknown, switchCiliumTopologyOn } from './used.ts';

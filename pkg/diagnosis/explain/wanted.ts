@@ -1,11 +1,6 @@
 // Causes in the Service itself: it cannot be routed by zone, or does not ask for it in words that are understood.
-import {
-  ANNOTATION_TOPOLOGY_MODE,
-  GROUP,
-  LABEL_ETCD_CLIENTS,
-  LABEL_PROXY_NAME,
-  LABEL_SLICE_MANAGED_BY,
-} from '../../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import { GROUP, LABEL_ETCD_CLIENTS, LABEL_PROXY_NAME, LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
