@@ -216,7 +216,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...(wanted ? [...sticky, ...balance] : []),
     ...keptCauses(facts),
     ...prerequisiteCauses(facts, wanted),
-    ...entry,
     ...sticky,
     ...crossingCauses(facts, effective),
   ];

@@ -103,8 +103,7 @@ const zonesFor = (nodes: readonly Node[]): string =>
 /** Why CPU shares are unknown, as exactly as the Nodes show. */
 const sharesCause = (facts: Facts): Cause[] => {
   const { shares, nodes } = facts;
-  if (shares.kind === 'known') return given('InsufficientNodeInformation', 'The CPU of the zones is not known.');
-  if (shares.cause !== 'FewerThanTwoZones') {
+  if (shares.kind === 'unknown' && shares.cause !== 'FewerThanTwoZones') {
     const lacks = shares.cause === 'NodeWithoutZone' ? `label ${LABEL_ZONE}` : 'status.allocatable.cpu';
     const who = `Ready Node ${listed(shares.nodes)}`;
     const remedy = nodes.every((node) => zoneOfNode(node) === '') ? zonesFor(nodes) : remedyOf(shares.cause);

@@ -170,7 +170,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (isBare)
     return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? undefined : APART_REMEDY);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
-  const isSeen = itemsOf(facts.snapshot.workloads).some(({ images }) => images.join().includes('/descheduler'));
+  const isSeen = facts.index.bypasses.images.some((image) => image.includes('/descheduler'));
   const swept = isSeen || shrunk !== '' ? OF_DESCHEDULER : '';
   const harder = held ?? karpenterRemedy(facts, workload, zones) ?? HARDER_REMEDY;
   if (whenUnsatisfiable === 'ScheduleAnyway')
@@ -235,27 +235,25 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
     : (way ?? found[0]?.remedy ?? kept ?? (isOfGardener(facts) ? OF_SHOOT : hasFew(facts) ? undefined : `${SPREAD}.`));
 };
 
-const unseenMaker = ({ pods, service, snapshot: { workloads } }: Facts): string => {
+const unseenMaker = ({ pods, service }: Facts): string => {
   const makers = listed(pods.flatMap(({ madeBy }) => madeBy ?? []));
   const [by] = service.metadata?.ownerReferences ?? [];
   const field = operatorField(by?.apiVersion.replace(/\/.*/, '') ?? '', 'template');
   const place = makers.startsWith('StrimziPodSet')
     ? '`rack` only prefers to spread them, constraints belong in `spec.template.pod` of the KafkaNodePool (or KafkaConnect), or `spec.kafka.template.pod` of the Kafka'
     : `it has to be changed there${field === undefined ? '' : `, under ${field}`}`;
-  if (makers !== '') return ` ${makers} makes its Pods, and is not read here: ${place}.`;
-  return workloads.kind === 'unknown'
-    ? ` What spreads them could not be seen (${workloads.why}).`
-    : ' What makes its Pods is not among these objects: it has to be changed there.';
+  return makers === ''
+    ? ' What makes its Pods is not among these objects: it has to be changed there.'
+    : ` ${makers} makes its Pods, and is not read here: ${place}.`;
 };
 
-const familySpread = (facts: Facts, { family, endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
+const familySpread = (facts: Facts, { endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
   const { clientZones, name, workloads, makers } = facts;
   const [only] = endpoints;
   if (only === undefined || clientZones.length < 2) return [];
   const counts = countBy(endpoints, ({ zone }) => zone);
-  const served = facts.idealRoutes.filter((route) => route.family === family && route.reason !== 'ZoneNotHinted');
   // By endpoints of its own: not by what hints lend it, and also where they are not followed, or the router is not known.
-  const lacking = clientZones.filter((zone) => !counts.has(zone) || served.every((route) => route.zone !== zone));
+  const lacking = clientZones.filter((zone) => !counts.has(zone));
   // A slice that is older than the label of its Node has no zone yet.
   const unzoned = new Set(endpoints.flatMap(({ zone, nodeName }) => (zone === '' ? nodeName : [])));
   const late = new Set([...unzoned].map((node) => facts.index.zoneOf.get(node)));
@@ -294,7 +292,7 @@ const familySpread = (facts: Facts, { family, endpoints, drained: weightless, la
   const isOnOne = only.nodeName !== '' && endpoints.every(({ nodeName }) => nodeName === only.nodeName);
   const host = isOnOne ? ` on ${only.nodeName}` : '';
   const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are${host} in ${only.zone}. ` : '';
-  const lacks = `${together}No ready${label} endpoint of Service ${name} ${empty.some((zone) => counts.has(zone)) ? 'serves' : 'is in'} ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
+  const lacks = `${together}No ready${label} endpoint of Service ${name} is in ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
   const none = empty.length > 0 ? lacks : `Ready${label} endpoints of Service ${name} by zone: ${byZone(counts)}.`;
   const { text = '', remedy = '', everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.

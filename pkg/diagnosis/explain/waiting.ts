@@ -112,8 +112,7 @@ export const waitingFor = (facts: Facts) => {
   const said = pending.flatMap(({ unplaced = [] }) => unplaced);
   const rolling = facts.makers.find((own) => own.kind === 'Deployment' && own.apart && own.updatedReplicas);
   const held = heldBy(facts, pending);
-  const images = itemsOf(facts.snapshot.workloads).flatMap((own) => own.images);
-  const byGroups = images.join().includes('/cluster-autoscaler') ? BY_GROUPS : '';
+  const byGroups = facts.index.bypasses.images.some((image) => image.includes('/cluster-autoscaler')) ? BY_GROUPS : '';
   const byKarpenter = [...labels].some((key) => key.startsWith('karpenter.sh/')) ? BY_KARPENTER : '';
   const terms = facts.makers.flatMap(({ nodeTerms = [] }) => nodeTerms);
   const isUnlike = said.length > 0 && terms.length > 0 && open.length === 0;
