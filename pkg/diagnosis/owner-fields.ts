@@ -22,6 +22,8 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   // grafana/loki#17742, #19558
   loki: { service: 'trafficDistribution under distributor, or under loki.service for all (charts from late 2025 on)' },
   'external-secrets': { template: 'topologySpreadConstraints, or under webhook or certController (from mid-2023)' },
+  // Ontotext-AD/graphdb-helm#233 (open)
+  graphdb: { service: 'trafficDistribution under proxy.service, or for its nodes service (from late 2026)' },
   longhorn: { service: 'trafficDistribution under service.manager or service.admissionWebhook (from late 2026)' },
   vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
   'opentelemetry-collector': { service: 'service.trafficDistribution (charts from mid-2025 on)' },

@@ -5,6 +5,7 @@ import type { ObjectMeta } from '../apis/meta.ts';
 import { type Fields, defined, picked } from '../apis/values.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { isAuto } from '../routing/slots.ts';
+import { isEtcdClient } from '../routing/etcd-clients.ts';
 import { atLeast } from '../routing/version.ts';
 import { type About, CHART_VALUES, operatorField } from './owner-fields.ts';
 import { listIn, pickTexts, textIn } from './project/fields.ts';
@@ -83,7 +84,7 @@ type By = (question: Question) => string | undefined;
  * What of its chart's values it is: by name where that was read, else as most charts name it, which is no rule
  * (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415) and none for a component, and how to see it. Empty: no chart is named.
  */
-const chartValue = ({ labels, about, distribution, pointer }: Question): string => {
+const chartValue = ({ labels, annotations, about, distribution, pointer, name }: Question): string => {
   const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? '') ?? [];
   if (chart === undefined) return '';
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
@@ -92,7 +93,9 @@ const chartValue = ({ labels, about, distribution, pointer }: Question): string 
   if (known !== undefined) return ` (${known}${to})`;
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
-  const guess = labels['app.kubernetes.io/component'] === undefined ? `probably ${usual}${to}; ` : '';
+  const release = annotations['meta.helm.sh/release-name'] ?? name;
+  const isMain = [release, chart, `${release}-${chart}`].includes(name);
+  const guess = isMain && labels['app.kubernetes.io/component'] === undefined ? `probably ${usual}${to}; ` : '';
   return ` (${guess}see helm show values <repository>/${chart} --version ${version})`;
 };
 
@@ -127,13 +130,17 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
 ];
 
 /** gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go: replicas stay where that is asked for, and restarts do. */
-const byGardener: By = ({ annotations, labels, managers, name, namespace, about }) => {
+const byGardener: By = ({ annotations, labels, managers, name, namespace, about, owner }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && isPlacedByGardener({ labels }))
-    return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (in a control plane a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
+    return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (in a control plane a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone; in one zone an ingress gateway of that: spec.settings.loadBalancerServices.zonalIngress.enabled in the Seed)";
+  // Its `etcdcomponents` webhook denies all other users the update.
+  if (about === 'service' && isEtcdClient({ metadata: { name, labels } }))
+    return 'etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
   // A ControllerInstallation deploys by a ManagedResource; kubectl leaves managedFields out (gardener/gardener#6718).
   const isApi = [labels['app'], labels['role']].join() === 'kubernetes,apiserver';
-  const isMade = isApi || name.startsWith('gardener-extension-') || namespace.startsWith('shoot--');
+  const isEtcd = namespace === 'garden' && owner?.kind === 'Etcd';
+  const isMade = isApi || isEtcd || name.startsWith('gardener-extension-') || namespace.startsWith('shoot--');
   const made = [...managers].find((writer) => /^garden(?:let$|er-operator$|er-extension-)/.test(writer));
   if (origin === undefined && made === undefined && !isMade) return undefined;
   const by = origin === undefined ? (made ?? 'Gardener') : `gardener-resource-manager, from ManagedResource ${origin},`;

@@ -9,9 +9,7 @@ type SurvivalSum = SurvivalReport['sum'];
 
 /** `eu-1b +1, eu-1c +2`. */
 const replicasText = ({ replicas }: ServiceSurvival): string =>
-  Object.entries(replicas)
-    .map(([zone, count]) => `${zone} +${count}`)
-    .join(', ');
+  Array.from(Object.entries(replicas), ([zone, count]) => `${zone} +${count}`).join(', ');
 
 /** `82 %` of a capacity, `1.5×` a fair share; a dash for what is not known. */
 const ofLoad =

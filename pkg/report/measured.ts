@@ -105,9 +105,7 @@ export const measuredSentences = (report: AuditReport): readonly string[] => {
     pastSentence(report),
     contradictions(report),
     ...measured.notes.map((note) => `Note: ${note}.`),
-  ]
-    .filter((text) => text !== '')
-    .map(clean);
+  ].flatMap((text) => (text === '' ? [] : clean(text)));
 };
 
 /** Below the table of Services. */

@@ -100,9 +100,8 @@ export const createProofWindow = () => {
   return {
     /** Counters of each meter at a monotonic time in milliseconds. What is older than the window is forgotten. */
     add(now: number, readings: ReadonlyMap<string, ServiceCounts>): void {
-      const fresh = [...readings]
-        .flatMap(([node, counts]) => grown(now, node, counts))
-        .filter(({ count }) => count > 0);
+      const all = Array.from(readings, ([node, counts]) => grown(now, node, counts)).flat();
+      const fresh = all.filter(({ count }) => count > 0);
       steps = [...steps.filter((step) => now - step.at < WINDOW_MS), ...fresh];
     },
     /** What was judged within the window, by Service and Node. */

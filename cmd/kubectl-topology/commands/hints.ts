@@ -10,9 +10,7 @@ import { OUTPUT_FLAG, inputFlags, versionFlags } from '../flags.ts';
 import { print } from '../output.ts';
 
 const zonesText = ({ zones }: ServiceHints): string =>
-  Object.entries(zones)
-    .map(([zone, { hinted }]) => `${zone}=${hinted}`)
-    .join(' ');
+  Array.from(Object.entries(zones), ([zone, { hinted }]) => `${zone}=${hinted}`).join(' ');
 
 const hintedText = ({ endpoints }: ServiceHints): string => {
   const ready = endpoints.filter((endpoint) => endpoint.ready);

@@ -200,11 +200,7 @@ export const createSnapshots = (
     foreign: (key: string): Snapshot | undefined =>
       excludedNamespaces.includes(refOfKey(key).namespace) ? undefined : snapshotIn(key, false),
     /** Keys of all served Services. */
-    services: (): string[] =>
-      services
-        .list()
-        .filter(({ metadata }) => isOurs(metadata?.namespace ?? ''))
-        .map(keyOf),
+    services: () => services.list().flatMap((own) => (isOurs(own.metadata?.namespace ?? '') ? keyOf(own) : [])),
   };
 };
 
@@ -244,10 +240,7 @@ export const flowWatches = (
     const relabelled = JSON.stringify(namespace.metadata?.labels) !== JSON.stringify(previous?.metadata?.labels);
     if (deleted || !relabelled) return [];
     const begin = `${nameOf(namespace)}/`;
-    return services
-      .list()
-      .map(keyOf)
-      .filter((key) => key.startsWith(begin));
+    return Array.from(services.list(), keyOf).filter((key) => key.startsWith(begin));
   };
   return [
     ...objects(services, (service: Service) => [keyOf(service)]),

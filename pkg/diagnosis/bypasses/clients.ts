@@ -322,6 +322,13 @@ export const CLIENTS = clients({
     unsure: true,
     source: 'cilium/cilium#13040, #16906; kubernetes/kops#16597; kubermatic/kubermatic#15243',
   },
+  'node-local-dns/apart': {
+    decides:
+      'the cache listens on an address of its own alone (`-localip`, as kube-proxy in IPVS mode asks for): Pods ask it where the kubelet has that (`clusterDNS`), else the cluster IP; for what it lacks it asks a Service of its own',
+    setting: '`clusterDNS` of the kubelets with the address of `-localip`, and new Pods',
+    unsure: true,
+    source: 'eksctl-io/eksctl#542; kubernetes.io "Using NodeLocal DNSCache in Kubernetes Clusters"',
+  },
   'eks-auto-dns': {
     decides: 'Pods on Nodes of EKS Auto Mode ask the DNS server of their own Node, which is no Pod',
     source: 'awsdocs/amazon-eks-user-guide#1149',

@@ -172,7 +172,8 @@ const NO_ROUTE = /^(?:kube-apiserver|cilium-redirect|istio-entry)/;
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
 export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY) => {
   const { namespace, name } = refOf(service);
-  if (service.spec?.type === 'ExternalName') return [];
+  const { type = 'ClusterIP', clusterIP = '' } = service.spec ?? {};
+  if (type === 'ExternalName') return [];
   const key = `${namespace}/${name}`;
   // By another name where the cache has a Service of its own to ask (RKE2).
   const isOther = service.metadata?.labels?.['k8s-app'] === 'kube-dns' && !isUpstream(service);
@@ -181,7 +182,10 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const isCilium = index.images.some((image) => /^(?!gke).*\bcilium[:@]/.test(image));
   const around = [...byEntries(service, key, index), ...byOthers(service, key, index)];
   const sent = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)).length || around.length;
-  const cache = isCilium && !around.some(({ all }) => all) ? 'node-local-dns/cilium' : 'node-local-dns';
+  // It has the cluster IP as well, where kube-proxy leaves that to it.
+  const [, listens = clusterIP] = /-localip[\s=](\d\S+)/.exec(index.steering) ?? [];
+  const usual = listens.includes(clusterIP) ? 'node-local-dns' : 'node-local-dns/apart';
+  const cache = isCilium && !around.some(({ all }) => all) ? 'node-local-dns/cilium' : usual;
   const callers = index.members.callers.get(key)?.map(({ runner }) => runner) ?? [];
   const isRoute = ({ entry }: { entry: EntryObject }) => entry.client !== 'aws-ip-targets';
   const isUsed = index.byService.get(key)?.some(isRoute) || callers.some((runner) => !selects(service, runner));
@@ -191,8 +195,9 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     ...(isDns ? [...byDaemonSet('node-local-dns', cache, index.daemonSets), ...byAutoMode(index)] : []),
     ...(name === 'calico-typha' ? byDaemonSet('calico-node', 'calico-typha', index.daemonSets) : []),
     // What a client takes from DNS is the address of a Pod, to which sidecars keep.
-    ...(service.spec?.clusterIP === 'None' ? [] : byMeshes(service, around, sent, index)),
-    ...(service.spec?.clusterIP === 'None' ? [] : byHeadless(service, namespace, index)),
+    ...(clusterIP === 'None'
+      ? []
+      : [byMeshes(service, around, sent, index), byHeadless(service, namespace, index)].flat()),
     ...byWaypoint(service, index),
     ...ofShoot(service, index),
     ...byAddresses(service, index.members),
@@ -203,7 +208,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     found.some((by) => by.client.startsWith('aws-') && (by.entry?.kind ?? 'Service') === entry?.settings['madeFor']);
   const ways = found.filter((each) => !isSaid(each));
   const others = callers.filter((own) => !selects(service, own) && !isInterceptor(own));
-  const isInside = /^(?:ClusterIP|NodePort)$/.test(service.spec?.type ?? 'ClusterIP') && others.length === 0;
+  const isInside = /^(?:ClusterIP|NodePort)$/.test(type) && others.length === 0;
   const first = ways.find(({ possible }) => !possible)?.client ?? KEDA;
   const isSame = ({ entry, client, possible }: Found) =>
     possible || ((entry || client === KEDA) && client === first && !NO_ROUTE.test(client));

@@ -32,6 +32,10 @@ export const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 export const BY_ROLES = 'its Pods find others by a membership of their own, and connect to all zones';
 const BY_WRITES = 'its Pods write to the ingesters of the ring that a hash names, in all zones';
+const BY_QUEUE = 'the server that is reached passes messages on to subscribers at others, in whatever zone';
+/** nats-io/nats-server#8072, #8073 */
+const OF_NATS =
+  '`no_advertise: true` of servers that lack it (clients then know no address but that of a Service), and subscribers of each queue group at servers of every zone: a server prefers its own, and picks others at random';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatever zone, that `-storageNode` names';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
 const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
@@ -53,14 +57,14 @@ const BY_REVISION =
 const BY_ALERT = 'Prometheus finds its Pods by themselves, and sends each alert to all, in whatever zones they are';
 export const RING = /ingester|store-gateway/;
 
-const ANSWER_AND_PASS: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_OSD];
+const ANSWER_AND_PASS: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_OSD];
 /** Any Pod answers, whatever it asks others for. */
 export const ANY_ANSWERS = [...ANSWER_AND_PASS, BY_SHARDS];
 /** Clients take the cluster IP, and what their requests lead to goes on from there. */
 export const GOES_ON = [...ANSWER_AND_PASS, OF_DATABASE, BY_ROLES, BY_WRITES, BY_STORAGES, BY_HASHRING];
 
 /** Of one Pod that has no others. */
-export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_PARTS, BY_HELLO];
+export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_HELLO];
 
 /** Without a headless Service too: all, all at such a port, or surely so, if of several Pods with that image, or without another port. */
 type Always = true | 'surely' | 'several' | 'alone' | RegExp | undefined;
@@ -81,7 +85,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   // apache/pulsar#3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
   [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
-  [/\bnats\b|^:4222$/, '`no_advertise: true` of the servers: then clients know no address but that of a Service', true],
+  [/\bnats\b|^:4222$/, OF_NATS, 'several', BY_QUEUE],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
   [/\bvault(?:-enterprise)?[:@]|openbao|zeebe|^:26500$/, 'none: which member leads is elected', 'several', BY_LEADER],

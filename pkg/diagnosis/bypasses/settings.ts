@@ -94,7 +94,7 @@ const LAYER_7 = `layer 7 is on, as Service {service}-mtls shows, and each Envoy 
 
 /** gardener/gardener docs/operations/kube_apiserver_loadbalancing.md; with layer 7 on Gardener makes a second Service, for mutual TLS. */
 const OR_EVEN =
-  'nothing for zones; even load excludes them with one API server in each: layer-7 load balancing (IstioTLSTermination) has it; a patch is reverted';
+  'where they are in one zone, a gateway there: `spec.settings.loadBalancerServices.zonalIngress.enabled: true` in the Seed (a field from Gardener 1.131 on, true by default); in all zones nothing, and even load excludes zones: layer-7 load balancing (IstioTLSTermination) has it; a patch is reverted';
 
 const OF_NEWER = 'an update of Gardener: from late 2022 on it writes `outlierDetection` in {rule} (gardener#6653)';
 
@@ -308,6 +308,12 @@ export const ofCache = (upstream: Service | undefined, version: KubernetesVersio
   return { setting: `\`kubectl -n kube-system ${set}\`` };
 };
 
+/** cilium/cilium#31718 */
+const BESIDE_PROXY = {
+  decides: `${CLIENTS['cilium-clustermesh'].decides}; Pods in the network of the host, which kube-proxy serves unless socketLB is on, reach those of this cluster alone`,
+  setting: `for Pods in the network of the host \`socketLB.enabled=true\` with \`socketLB.hostNamespaceOnly=true\` of its chart; for zones ${CLIENTS['cilium-clustermesh'].setting}`,
+};
+
 /** By annotations, labels and the selector of the Service. */
 export const byMarks = (service: Service, steering: string, images: readonly string[], count: number): Found[] =>
   SERVICE_MARKS.flatMap(([key, pattern, marked]) => {
@@ -321,5 +327,6 @@ export const byMarks = (service: Service, steering: string, images: readonly str
     if (!pattern.test(value) || unless?.test(said)) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
     const object = `Service ${keyOf(service)}`;
-    return [{ client, evidence: { object, field, value }, own: ifKept(client, annotations) }];
+    const isBeside = client === 'cilium-clustermesh' && images.some((image) => /\bkube-proxy[:@]/.test(image));
+    return [{ client, evidence: { object, field, value }, own: isBeside ? BESIDE_PROXY : ifKept(client, annotations) }];
   });

@@ -1,7 +1,6 @@
 // How a Service asks for routing by zone in a way that this version and these data planes understand, and who would undo that.
 import { zoneOfNode } from '../../apis/core.ts';
 import { nameOf } from '../../apis/values.ts';
-import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Proxy } from '../../upstream/index.ts';
@@ -11,7 +10,6 @@ import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { affinityOf, isInternalOnly } from '../bypasses/settings.ts';
 import type { Facts } from './facts.ts';
-import { isOfGardener } from './given.ts';
 import type { Cause } from './reasons.ts';
 import { type Step, patchSpec, setKeys } from './remedy.ts';
 
@@ -120,14 +118,9 @@ export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =
 export const OF_HINTS =
   /^(?:NotRequested|(?:Annotation|TrafficDistribution)\w*Not\w+|AnnotationKeyNotRead|Hints\w*GateOff|HintsIgnored|InsufficientNode\w+|TooFewEndpoints|OverloadThreshold|Cilium\w+|ProxyNeedsAnnotation|InternalTrafficPolicyLocal)$/;
 
-/** Its `etcdcomponents` webhook denies all other users the update. */
-const DRUID_NOTE =
-  '# etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';
-
 /** Who would undo a change of how the Service asks, or of another field of its spec, and where to make it instead. */
 export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined => {
   const { service, version } = facts;
-  if (isMadeByDruid(service) && isOfGardener(facts)) return { line: DRUID_NOTE, reverts: true, way: '' };
   const { distribution, key } = settingsFor(facts);
   const annotation = (presentAnnotation(service.metadata?.annotations) ?? key).replaceAll('/', '~1');
   const field = changed === '' && distribution !== undefined ? 'trafficDistribution' : changed;

@@ -89,6 +89,7 @@ export const eitherWay = (
 });
 
 const CLUSTER = 'set `externalTrafficPolicy: Cluster`';
+const CLUSTER_ONLY = `with kube-proxy beside Cilium set the annotation \`service.cilium.io/type: ClusterIP\` (then kube-proxy alone serves its external address, by \`Local\`), or ${CLUSTER}`;
 const OWN = 'their own Pods';
 const HOST = 'Pods in the network of the host';
 
@@ -105,5 +106,5 @@ export const SHUTS_OUT: readonly [by: string, mode: string, on: RegExp, who: str
   ['Antrea', 'networkPolicyOnly', /^1\.(?:1[34]\.|15\.[01]$)/, OWN, 'update Antrea to 1.15.2, 2.0 or newer'],
   // cilium/cilium#11746, mended by #12311.
   ['Cilium', '', /^1\.7\./, OWN, 'update Cilium to 1.9 or newer', true],
-  ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER],
+  ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER_ONLY],
 ];

@@ -209,7 +209,7 @@ const FAMILIES: readonly Kind[] = [
   ),
   // digitalocean-cloud-controller-manager#222
   anyNode(
-    /^service\.beta\.kubernetes\.io\/(?:do|linode|alibaba-cloud)-load-?balancer-|^doks\.digitalocean\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\/|^(?:digitalocean|linode):/,
+    /^service\.beta\.kubernetes\.io\/(?:do|linode|alibaba-cloud)-load-?balancer-|^doks\.digitalocean\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\/|^(?:digitalocean|linode):|^[a-z]+(?:-[a-z\d]+)+\.i-\w{10}/,
     'the load balancer of the cloud',
   ),
   {

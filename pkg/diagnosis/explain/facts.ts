@@ -105,7 +105,9 @@ const isDraining = ({ answers }: SnapshotIndex): boolean =>
 const familyFacts = (service: Service, slices: readonly EndpointSlice[], index: SnapshotIndex) => {
   const families = familiesOf(service, slices);
   const drained = isDraining(index) ? slices.filter(isDrained) : [];
-  const serving = slices.filter((slice) => !drained.includes(slice));
+  // Pods without any of its ports are in slices of their own, which no proxy uses.
+  const used = slices.filter(({ ports }) => service.spec?.clusterIP === 'None' || (ports ?? []).length > 0);
+  const serving = (used.length > 0 ? used : slices).filter((slice) => !drained.includes(slice));
   return families.map((family) => ({
     family,
     /** ` IPv6` where the Service has more than one, to go before a noun; else empty. */

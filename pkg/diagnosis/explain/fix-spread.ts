@@ -104,7 +104,9 @@ export const whyNotSpread: Fix = (facts) =>
   facts.workloads.flatMap((workload) => {
     const served = new Set(facts.endpoints.map(({ zone }) => zone));
     const full = [...roomByZone(workload, facts)].flatMap(([zone, room]) => (room > 0 || served.has(zone) ? [] : zone));
-    const why = `no Node of ${listed(full)} has the CPU left that a Pod of ${workloadTitle(workload)} requests: add Nodes`;
+    const isOfKarpenter = facts.index.bypasses.labels.some((label) => label.startsWith('karpenter.sh/'));
+    const add = isOfKarpenter ? 'with the constraint Karpenter adds Nodes, if its pools allow the zone' : 'add Nodes';
+    const why = `no Node of ${listed(full)} has the CPU left that a Pod of ${workloadTitle(workload)} requests: ${add}`;
     return full.length === 0 ? [] : [`# ${why}`];
   });
 

@@ -269,12 +269,19 @@ export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index
   return texts.length === 0 ? [] : given('SlicesBehind', evidence);
 };
 
+const MEND_SERVER =
+  'Mend that API server or stop it (then its lease ends, and its endpoint goes), or give all of them the address of a load balancer that asks `/readyz` (`--advertise-address`).';
 /** Of the Service `kubernetes`: Azure/aks-engine#2948, kubernetes/kubernetes#121591. */
-export const apiServerCause = ({ name, endpoints, nodes, snapshot, index: { hashing } }: Facts): Cause => {
+export const apiServerCause = ({ name, endpoints, nodes, snapshot, index: { hashing, bypasses } }: Facts): Cause => {
   const addresses = listed(endpoints.map(({ address }) => address));
   const evidence = `Service ${name} has ${counted(endpoints.length, 'endpoint')} (${addresses}) that the API servers write themselves.`;
   const say = (why: string, remedy?: string) => cause('wanted', 'ApiServer', `${evidence}${why}`, remedy);
   const usual = remedyOf('ApiServer');
+  // By a lease that each renews while it runs: kubernetes/kubernetes#119535.
+  const servers = bypasses.pods.get('kube-system')?.filter(({ labels }) => labels['component'] === 'kube-apiserver');
+  const unready = servers?.flatMap((pod) => (pod.ready || servers.length > endpoints.length ? [] : pod.name)) ?? [];
+  const stays = ` ${listed(unready)} is not ready, and its endpoint stays and gets its share: each server keeps its own by a lease while it runs, whatever its readiness.`;
+  if (unready.length > 0) return say(stays, `${MEND_SERVER} ${usual}`);
   const masters = nodes.filter(isControlPlane).length;
   const one = ` That is one for ${masters} Nodes of the control plane: as the address of a load balancer many send nothing back to the host that a connection came from, and these Nodes lose some.`;
   const turns =

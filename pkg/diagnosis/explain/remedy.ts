@@ -53,9 +53,7 @@ export const setKeys = (field: 'annotations' | 'labels', keys: Keys, kind = 'Ser
 export const isChange = (step: Step): step is Change => typeof step !== 'string';
 
 const keysText = (keys: Keys): string =>
-  Object.entries(keys)
-    .map(([key, value]) => (value === null ? `${key}-` : `${key}=${value}`))
-    .join(' ');
+  Array.from(Object.entries(keys), ([key, value]) => (value === null ? `${key}-` : `${key}=${value}`)).join(' ');
 
 const WORKLOADS: ReadonlySet<string> = new Set(['Deployment', 'StatefulSet', 'ReplicaSet']);
 

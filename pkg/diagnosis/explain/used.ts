@@ -233,19 +233,30 @@ export const nodeCauses = ({ wish, nodes, hosts, index: { routers } }: Facts): C
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
+/** kubernetes/ingress-nginx#9141, #9149 */
+const OF_PORTLESS =
+  'Have the selector take Pods with the port only, by a label of their own, or update ingress-nginx to a newer release.';
+
 /** Peers find one another by a headless Service before they are ready. */
-export const failingCauses = ({ name, service: { spec }, nodes, notServing, noZones, bypasses }: Facts): Cause[] => {
+export const failingCauses = (facts: Facts): Cause[] => {
+  const { name, service, slices, endpoints, nodes, notServing, noZones, bypasses, index } = facts;
+  const isOld = index.bypasses.images.some((image) => /ingress-nginx\/controller:v1\.4\.0\b/.test(image));
+  const isMisled = isOld && bypasses.some(({ client }) => client === 'ingress-nginx');
+  const all = slices.flatMap(({ ports, endpoints: own }) => (isMisled && !ports?.length ? (own ?? []) : []));
+  const bare = all.filter(({ addresses: [own] }) => !endpoints.some(({ address }) => address === own));
+  const portless = `The selector of Service ${name} takes Pods without its port too (${listed(bare.map(({ targetRef, addresses }) => targetRef?.name ?? addresses.join()))}): ingress-nginx 1.4.0 sends to them, at port 0, and these requests fail (502).`;
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
   const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
   const zoneless = (): string =>
     `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
   return [
-    ...bypasses
-      .filter(({ fails }) => fails)
-      .map((own) =>
-        cause('used', 'NoLocalEndpoints', `${own.evidence.object}: ${own.decides}.`, `Run ${own.setting}.`),
-      ),
-    ...(notServing.length > 0 && spec?.clusterIP !== 'None' ? [cause('used', 'PublishedNotReady', unready)] : []),
+    ...bypasses.flatMap(({ fails, evidence: { object }, decides, setting }) =>
+      fails ? cause('used', 'NoLocalEndpoints', `${object}: ${decides}.`, `Run ${setting}.`) : [],
+    ),
+    ...(bare.length > 0 ? [cause('used', 'PortOfSomePods', portless, OF_PORTLESS)] : []),
+    ...(notServing.length > 0 && service.spec?.clusterIP !== 'None'
+      ? [cause('used', 'PublishedNotReady', unready)]
+      : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];
 };

@@ -5,6 +5,7 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
+import { callingOf } from '../bypasses/members.ts';
 import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance, hasSelector, isManaged } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -93,6 +94,9 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
 
 const MEMBERS_REMEDY =
   'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
+/** mariadb-corporation/maxscale-docker#57; mariadb.com "MariaDB Monitor" */
+const PICKED =
+  'Set in maxscale.cnf what its monitor makes the primary (`servers_no_promotion` for servers of other zones, `maxctrl call command mariadbmon switchover` now): MaxScale sends writes there, whatever `rank` or a Service says.';
 /** grpc/grpc-java#10708, stackrox/stackrox#9643 */
 const KEPT_HEADLESS =
   'Leave it headless: behind a cluster IP each such client has one Pod for all its requests. Zones count where clients choose by them, or a proxy in between (a mesh, a Gateway).';
@@ -126,7 +130,10 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const ofProgram = facts.bypasses.find(({ known }) => known !== undefined);
-  const usual = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
+  const { callers } = callingOf(service, facts.index.bypasses);
+  const isPicked = callers.some(({ runner: { images } }) => /maxscale/.test(images.join()));
+  const ofSet = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
+  const usual = isPicked ? PICKED : ofSet;
   const has = ofProgram?.setting.startsWith('none') ? ', and of its program' : '; what its program has:';
   const members = ofProgram ? `No setting of it makes zones count${has} ${ofProgram.setting}.` : usual;
   // opendatahub-io/kserve#534
@@ -138,7 +145,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const calls = facts.bypasses.find(({ client }) => client === 'kube-apiserver' && !facts.index.bypasses.isHosted);
   const whole = calls ? `${none} ${calls.decides}.` : none;
   const headless = cause('wanted', 'Headless', whole, calls ? CALL_REMEDY : isKept ? KEPT_HEADLESS : members);
-  if (clusterIP === 'None') causes.push(isKept ? { ...headless, fix: [] } : headless);
+  if (clusterIP === 'None') causes.push(isKept || isPicked ? { ...headless, fix: [] } : headless);
   // kubernetes/website#42748
   const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1)));
   if (!hasSelector(service) && endpoints.length > 0 && (!isHinted(facts) || unused.length > 0)) {
@@ -309,7 +316,8 @@ const refusedRequest = (facts: Facts): Cause => {
   const by = (who: string) => bypasses.some(({ client }) => client === who);
   const way = by('node-local-dns') ? undefined : askingNote(facts)?.way;
   const isOther = service.spec?.externalTrafficPolicy === 'Local' || by('kube-apiserver');
-  const whose = sets || (isOther ? 'For clients inside the cluster: ' : '');
+  const behind = way !== undefined && bypasses.every((own) => own.behind);
+  const whose = (behind ? '' : sets) || (isOther ? 'For clients inside the cluster: ' : '');
   if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${whose}${way ?? remedy}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;

@@ -63,9 +63,7 @@ export const namesIn = (podSpec: Fields) => {
   const calls = hostsIn(texts).map((call) => (isSpring ? { scheme: 'spring', ...call } : call));
   const asked = texts.filter(({ name }) => /selector/i.test(name)).map(({ value }) => value.replace(/^-+[\w.-]+=/, ''));
   const selectors = asked.filter((value) => LABELS.test(value));
-  const grpc = texts
-    .filter(({ name }) => GRPC_NAME.test(name))
-    .flatMap(({ value }) => GRPC_PORT.exec(value)?.[1] ?? []);
+  const grpc = texts.flatMap(({ name, value }) => (GRPC_NAME.test(name) && GRPC_PORT.exec(value)?.[1]) || []);
   const aged = texts.some(({ name, value }) => AGE.test(name) && /[1-9]/.test(value)) || undefined;
   const some = <T>(items: readonly T[]) => (items.length === 0 ? undefined : items);
   return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors), grpc: some(grpc), aged };

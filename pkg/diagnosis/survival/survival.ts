@@ -105,11 +105,9 @@ const measured = ({ snapshot, name, slices }: Facts, { endpoints }: Path, option
 const leavingOf = (zone: string, count: number, requests: readonly ZoneRequest[]): number =>
   Math.max(
     0,
-    ...requests
-      .filter((leave) => leave.zone === zone)
-      .map(({ percent, rounding }) =>
-        Math.floor((count * Math.min(percent, 100)) / 100 + (rounding === 'Up' ? 1 - ROUNDING : 0)),
-      ),
+    ...requests.flatMap(({ zone: own, percent, rounding }) =>
+      own === zone ? Math.floor((count * Math.min(percent, 100)) / 100 + (rounding === 'Up' ? 1 - ROUNDING : 0)) : [],
+    ),
   );
 
 const judge = (facts: Facts, path: Path, requests: readonly ZoneRequest[], options: SurvivalOptions, flows: Flows) => {
