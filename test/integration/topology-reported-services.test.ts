@@ -188,6 +188,11 @@ const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
   redirectFrontend: { serviceMatcher: { serviceName: 'web', namespace: 'shop' } },
 });
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
+const MAXSCALE = podsWith({ image: 'mariadb/maxscale:24.02', args: ['--host=web-0.web.shop.svc.cluster.local'] });
+const OF_WORKER = { ...sliceOf('web-2', [{ addresses: ['10.1.0.99'], targetRef: { name: 'worker-0' } }]), ports: null };
+const OWN_CACHE = daemonSet('node-local-dns', 'k8s-dns-node-cache:1.23.1', 'c', {
+  args: ['-localip', '169.254.20.10'],
+});
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const CLOSE_LOCAL = { ...CLOSE, ...LOCAL_ENTRY };
 const LOCAL_PORTS = { type: 'NodePort', externalTrafficPolicy: 'Local' };
@@ -1669,6 +1674,61 @@ const ROWS: readonly ReportedRow[] = [
     /Cilium adds the endpoints of other clusters.*service\.cilium\.io\/affinity=local/,
   ],
   [
+    'https://github.com/cilium/cilium/issues/31718',
+    {
+      annotations: { 'service.cilium.io/global': 'true' },
+      endpoints: ['a', 'b', 'c'],
+      plane: [kubeProxy('1.28.8'), ...cilium('1.15.3', { 'kube-proxy-replacement': 'false' })],
+    },
+    'NotWanted',
+    'NotRequested',
+    /no share can be predicted/,
+    /the network of the host, which kube-proxy serves .* `socketLB\.enabled=true` with `socketLB\.host/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/9141',
+    {
+      endpoints: ['a', 'b', 'c'],
+      extra: [OF_WORKER, ingress('nginx'), daemonSet('nginx', 'k8s.io/ingress-nginx/controller:v1.4.0')],
+    },
+    'NotWanted',
+    'PortOfSomePods',
+    /ingress-nginx/,
+    /0 of 3 ready endpoints .*Pods without its port too \(worker-0\): .*port 0.* → Have the selector take/,
+  ],
+  [
+    'https://github.com/eksctl-io/eksctl/issues/542',
+    { service: { labels: { 'k8s-app': 'kube-dns' } }, endpoints: ['a', 'b', 'c'], extra: [OWN_CACHE] },
+    'NotWanted',
+    'NotRequested',
+    /node-local-dns .* may go around it/,
+    /on an address of its own alone .* → For node-local-dns: `clusterDNS` of the kubelets/,
+  ],
+  [
+    'https://github.com/kubernetes/cloud-provider-alibaba-cloud/pull/37',
+    {
+      version: '1.12.6',
+      nodes: ['a'],
+      nodeLabels: { 'node-role.kubernetes.io/master': '' },
+      spec: LOCAL_ENTRY,
+      endpoints: ['a'],
+      extra: [nodeWith('cn-hangzhou.i-bp1worker0x7', 'b')],
+    },
+    'NotWanted',
+    'ZoneFailsHealthCheck',
+    /no Node that may take it has one of its Pods, so it fails/,
+    /\(before Kubernetes 1\.21 no master\).* → Run its Pods on Nodes that may take it, or set/,
+  ],
+  [
+    'https://github.com/mariadb-corporation/maxscale-docker/issues/57',
+    { spec: { clusterIP: 'None' }, extra: [beside('apps/v1', 'Deployment', MAXSCALE, { name: 'maxscale' })] },
+    'NotWanted',
+    'Headless',
+    /headless/,
+    /→ Set in maxscale\.cnf what its monitor makes the primary/,
+    /kubectl expose/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/29200#no-endpoint',
     { annotations: { 'io.cilium/global-service': 'true' }, endpoints: [], plane: cilium('1.14.4') },
     'NotWanted',
@@ -1915,7 +1975,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /^! traffic .*; through its cluster IP 100 %/,
-    /\(node-3\): Cilium there drops what their own Pods \(seen .* → .*use the cluster IP/,
+    /\(node-3\): Cilium there drops what their own Pods \(seen .* → .*use the cluster IP.* `service\.cilium\.io\/type: ClusterIP`/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/pull/133969',

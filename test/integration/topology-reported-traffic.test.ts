@@ -2186,7 +2186,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     around('headless-service'),
     /→ `-ingester\.client\.grpc-compression=snappy` for writes/,
   ],
-  ['https://github.com/nats-io/nats.node/issues/500', members('nats:2.11.4-alpine'), MEMBERS, /`no_advertise: true`/],
+  [
+    'https://github.com/nats-io/nats-server/issues/8072',
+    members('nats:2.11.4-alpine'),
+    /^! .*; from its Pods requests go on to others/,
+    /`no_advertise: true` of servers that lack it .*subscribers of each queue group at servers of every zone/,
+  ],
   [
     'https://github.com/strimzi/strimzi-kafka-operator/issues/6492',
     {

@@ -18,6 +18,7 @@ const managers = (name: string, ...all: string[]): Marks => ({
 const ownedBy = (apiVersion: string, kind: string): Marks => ({
   ownerReferences: [{ apiVersion, kind, name: 'one', uid: '' }],
 });
+const RELEASE = annotated({ 'meta.helm.sh/release-name': 'own' });
 const K3S = {
   'objectset.rio.cattle.io/owner-gvk': 'k3s.cattle.io/v1, Kind=Addon',
   'objectset.rio.cattle.io/owner-name': 'coredns',
@@ -73,6 +74,16 @@ describe('the owner of an object', () => {
       }),
       / \(see helm show values <repository>\/loki --version 6\.11\.1\), or/,
       REPLICAS,
+    ],
+    [
+      'a chart that was not read, of another Service than its main one',
+      { ...labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'own-1.2.0' }), ...RELEASE },
+      /chart \(see helm show values <repository>\/own --version/,
+    ],
+    [
+      'an Etcd of gardener-operator',
+      { ...ownedBy('druid.gardener.cloud/v1alpha1', 'Etcd'), namespace: 'garden' },
+      /^# Gardener writes it back/,
     ],
     [
       'Flux by a HelmRelease, before Helm',

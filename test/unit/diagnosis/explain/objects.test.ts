@@ -21,6 +21,13 @@ const apiServer = (zones: readonly string[], addresses = ['10.0.0.1', '10.0.1.1'
   return { own, snapshot: snapshotOf(...objects) };
 };
 
+const apiServerPod = (name: string, status: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'kube-system', name, labels: { component: 'kube-apiserver' } },
+  status: { phase: 'Running', conditions: [{ type: 'Ready', status }] },
+});
+
 describe('explain: the Service of the API server', () => {
   for (const zones of [['a', 'b'], ['a']]) {
     it(`offers no setting that could help, and does not say that nothing crosses, with Nodes in ${zones.join(' and ')}`, () => {
@@ -48,6 +55,13 @@ describe('explain: the Service of the API server', () => {
       [ipvs],
       /begins on each Node with the same one/,
       /iptables or nftables mode\.$/,
+    ],
+    [
+      'kubernetes/kubernetes#119535',
+      undefined,
+      [apiServerPod('cp-0', 'True'), apiServerPod('cp-2', 'False')],
+      /cp-2 is not ready, and its endpoint stays/,
+      /^Mend that API server or stop it/,
     ],
   ] as const;
   for (const [thread, addresses, more, evidence, remedy] of THREADS)
