@@ -132,8 +132,7 @@ const idealSlices = (slices: readonly EndpointSlice[], expected: readonly FinalH
     (endpoints ?? []).every((endpoint) => endpoint.conditions?.ready === false || isHinted(endpoint));
   const complete = expected.filter((family) => family.slices.every(isComplete)).flatMap((family) => family.slices);
   const done = new Map(complete.map((slice) => [nameOf(slice), slice]));
-  const idealOf = (slice: EndpointSlice) => ({ ...slice, endpoints: (slice.endpoints ?? []).map(idealEndpoint) });
-  return slices.map((slice) => done.get(nameOf(slice)) ?? idealOf(slice));
+  return slices.map((slice) => done.get(nameOf(slice)) ?? mapEndpoints(slice, idealEndpoint));
 };
 
 type FamilyRoute = GroupRoute & { readonly family: string };

@@ -1,10 +1,11 @@
 // The check before a zone is evacuated: together with the evacuations that run already, can the other zones take over?
-import { type EndpointSlice, type Service, isNodeReady, zonesOfNodes } from '../../apis/core.ts';
+import { type Endpoint, type EndpointSlice, type Service, isNodeReady, zonesOfNodes } from '../../apis/core.ts';
 import { byText, firstFew, keyOf, sumBy } from '../../apis/values.ts';
 import { NOWHERE } from '../../apis/names.ts';
 import { refusalFor } from '../../evacuation/capacity.ts';
 import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { MAX_HINTS, hintsNow, isRebuilt } from '../../hints/readiness.ts';
+import { mapEndpoints, withHints } from '../../upstream/controller/allocation.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { counted } from '../explain/reasons.ts';
 import { serviceKeyOfRef, slicesByService } from '../models/lookup.ts';
@@ -91,11 +92,9 @@ const byLeader = (
 const evacuated = (slice: EndpointSlice, zone: string, clientZones: readonly string[]): EndpointSlice => {
   const everyZone = { forZones: clientZones.map((name) => ({ name })) };
   const rebuilt = isRebuilt(slice.metadata?.labels);
-  const endpoints = (slice.endpoints ?? []).map(({ hints: _, ...endpoint }) => {
-    const hints = endpoint.zone === zone ? { forZones: [{ name: NOWHERE }] } : hintsNow(endpoint, everyZone, rebuilt);
-    return hints === undefined ? endpoint : { ...endpoint, hints };
-  });
-  return { ...slice, endpoints };
+  const hintsOf = (endpoint: Endpoint) =>
+    endpoint.zone === zone ? { forZones: [{ name: NOWHERE }] } : hintsNow(endpoint, everyZone, rebuilt);
+  return mapEndpoints(slice, (endpoint) => withHints(endpoint, hintsOf(endpoint)));
 };
 
 /** What an evacuation costs the control plane: every slice of a Service that moves is written, the endpoints that stay take over. */
