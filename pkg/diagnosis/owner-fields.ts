@@ -39,7 +39,12 @@ const PARAMETERS = 'spec.infrastructure.parametersRef';
 
 /** fluxcd/flagger#1943, open-telemetry/opentelemetry-operator#5141 */
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';
+/** open-telemetry/opentelemetry-operator#1401, #1517 */
+const BY_MODE = 'spec.mode daemonset, for which releases from spring 2023 on set Local (update an older one)';
 const IN_SPEC = { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' };
+
+/** application-stacks/runtime-component-operator#750, OpenLiberty/open-liberty-operator#827 */
+const UNASKED = { service: 'spec.service.disableTopology (from 2026 on), without which it writes the annotations' };
 
 /** Fields of custom resources that their operators make an object from, by API group: as the definitions of the operators have them. */
 const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
@@ -69,7 +74,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   // VictoriaMetrics/operator#1634; of a cluster under each component
   'operator.victoriametrics.com': { service: 'spec.serviceSpec with useAsDefault', replicas: 'spec.replicaCount' },
   'monitoring.coreos.com': IN_SPEC,
-  'opentelemetry.io': { service: `spec.trafficDistribution${NEW_ONLY}`, ...IN_SPEC },
+  'opentelemetry.io': { service: `spec.trafficDistribution${NEW_ONLY}`, policy: BY_MODE, ...IN_SPEC },
   // monzo/egress-operator#41, #48
   'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: ENABLE_SERVICE_TOPOLOGY_MODE=true for it)' },
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
@@ -79,6 +84,8 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator; opensearch-project/opensearch-k8s-operator#1260
   'opensearch.opster.io': { service: 'spec.general.annotations (topology-mode; it has no trafficDistribution)' },
   'pingcap.com': { service: 'spec.tidb.service.annotations (it has no trafficDistribution)' },
+  'rc.app.stacks': UNASKED,
+  'openliberty.io': UNASKED,
   'rabbitmq.com': {
     service: 'spec.override.service',
     replicas: 'spec.replicas',
@@ -87,5 +94,5 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
 };
 
 /** Where an operator takes it from, as far as that is known. */
-export const operatorField = (group: string, about: About): string | undefined =>
+export const operatorField = (group: string, about: keyof FieldsFor): string | undefined =>
   Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1][about];

@@ -89,12 +89,13 @@ const chartValue = ({ labels, annotations, about, distribution, pointer, name }:
   if (chart === undefined) return '';
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
   const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
-  const known = what === 'service' && to === '' ? undefined : CHART_VALUES[chart]?.[what];
+  const isPlace = pointer === '/spec/template'; // tolerations, affinity: not its constraints
+  const known = isPlace || (what === 'service' && to === '') ? undefined : CHART_VALUES[chart]?.[what];
   if (known !== undefined) return ` (${known}${to})`;
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
   const release = annotations['meta.helm.sh/release-name'] ?? name;
-  const isMain = [release, chart, `${release}-${chart}`].includes(name);
+  const isMain = !isPlace && [release, chart, `${release}-${chart}`].includes(name);
   const guess = isMain && labels['app.kubernetes.io/component'] === undefined ? `probably ${usual}${to}; ` : '';
   return ` (${guess}see helm show values <repository>/${chart} --version ${version})`;
 };
@@ -183,7 +184,7 @@ const byK3s: By = ({ annotations, labels, name }) => {
 };
 
 /** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */
-const byOperator: By = ({ owner, labels, about }) => {
+const byOperator: By = ({ owner, labels, about, pointer }) => {
   const version = labels['olm.owner'];
   if (version !== undefined && about !== 'replicas')
     return `OLM writes it back as ClusterServiceVersion ${version} says; of where Pods run it takes affinity, nodeSelector and tolerations from spec.config of the Subscription`;
@@ -191,7 +192,8 @@ const byOperator: By = ({ owner, labels, about }) => {
   // Groups of the API server's own controllers.
   if (owner === undefined || /^(?:|apps|batch|discovery\.k8s\.io|autoscaling)$/.test(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
-  const field = operatorField(group, about);
+  const known = operatorField(group, pointer === '/spec/internalTrafficPolicy' ? 'policy' : about);
+  const field = pointer !== '/spec/trafficDistribution' && /^\S+\.trafficD/.test(known ?? '') ? undefined : known;
   return field === undefined
     ? `${who} owns it, and its operator may revert a change: make it there, or at what owns that, if it has a field for it`
     : `${who} owns it, and its operator reverts other changes: make it there under ${field}`;

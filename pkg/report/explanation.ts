@@ -148,7 +148,7 @@ const unseenText = ({ routers }: Explanation): string =>
 const throughLine = (report: Explanation): readonly [paint: 'good' | 'bad' | 'strong', mark: string, text: string] => {
   switch (report.verdict) {
     case 'Effective':
-      if (isEffectiveInPart(report) || report.scope.enters !== '' || failingText(report.effective) !== '')
+      if (isEffectiveInPart(report) || wayOf(report) || report.scope.enters + failingText(report.effective) !== '')
         return ['strong', '!', scopedText(report, '')];
       return ['good', '✓', scopedText(report, 'effective: ')];
     case 'Assumed':

@@ -71,6 +71,7 @@ const OF_KRUISE = {
   spec: { nodeName: 'node-0', containers: [] },
 };
 const OF_DAEMON_SET = { ...WAITING, spec: { nodeName: 'node-0', containers: [] } };
+const ON_SECOND = { ...podOf('web-1', { nodeName: 'node-1', containers: [] }), status: { phase: 'Running' } };
 const DOWN = {
   ...nodeWith('node-down', 'c'),
   spec: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }] },
@@ -1800,7 +1801,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'NoEndpoints',
-    /^✗ no endpoint is ready; no share can be predicted/,
+    /^✗ Cilium leaves other clusters out: calls fail; no share/,
     /NoEndpoints .*leaves out the endpoints of other clusters .*`kubectl annotate service web -n shop service\.cilium\.io\/affinity-`/,
   ],
   [
@@ -1841,7 +1842,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'HintsControllerGateOff',
     /^✗ /,
-    /HintsControllerGateOff voyager \(Ingress shop\/web\) goes around .*→ For voyager: no setting for zones is known\. Other clients, of which none is seen/,
+    /HintsControllerGateOff voyager \(Ingress shop\/web\) goes around .*→ For voyager: no setting for zones is known here\. Other clients, of which none is seen/,
   ],
   [
     'https://github.com/coredns/coredns/issues/3628',
@@ -2922,7 +2923,7 @@ const ROWS: readonly ReportedRow[] = [
     'PodsNotSpread',
     /^✗ its Pods are not spread over zones/,
     /→ Update k3s to 1\.30\.14, .*k3s writes it back from coredns\.yaml/,
-    /kubectl patch deployment/,
+    /kubectl patch deployment|on the object it is/,
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/2845',
@@ -2968,6 +2969,7 @@ const ROWS: readonly ReportedRow[] = [
     'PublishedNotReady',
     /; some of those of clients in a, b, c fail$/,
     /'\{"spec":\{"publishNotReadyAddresses":false\}\}'/,
+    /kubectl annotate/,
   ],
   [
     'https://github.com/kubernetes/ingress-gce/pull/2814',
@@ -3207,7 +3209,71 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'Headless',
     /^✗ no setting of this Service/,
-    /what its program has: `prefer_local_availability_zone` of ClickHouse/,
+    /what helps: `prefer_local_availability_zone` of ClickHouse/,
+  ],
+  [
+    'https://github.com/kubeflow/spark-operator/issues/2102',
+    { spec: { clusterIP: 'None' }, endpoints: ['a'], pods: null },
+    'NotWanted',
+    'Headless',
+    /^✗ no setting of this Service/,
+    /what helps: what talks to it in its zone: a nodeSelector, or a podAffinity/,
+    /Give it a cluster IP|kubectl expose|for each zone/,
+  ],
+  [
+    'https://github.com/grpc/grpc-dotnet/issues/1098',
+    { version: '1.18.8', spec: { clusterIP: 'None' }, endpoints: ['a', 'b'] },
+    'NotWanted',
+    'Headless',
+    /^✗ no setting of this Service/,
+    /→ Leave it headless: before Kubernetes 1\.21 no Service routes by zone/,
+    /kubectl expose/,
+  ],
+  [
+    'https://github.com/open-telemetry/opentelemetry-operator/issues/1401',
+    {
+      version: '1.24.7',
+      nodes: ['a', 'b'],
+      service: ownedBy('opentelemetry.io/v1alpha1', 'OpenTelemetryCollector', 'node'),
+      spec: { ports: [{ name: 'http', port: 4318 }] },
+      endpoints: ['a', 'b'],
+      pods: null,
+      extra: [OF_DAEMON_SET, ON_SECOND],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /→ Every Node has an endpoint: internalTrafficPolicy Local .*under spec\.mode daemonset, .*"internalTrafficPolicy":"Local"/,
+    /-hints: auto|under spec\.trafficDistribution/,
+  ],
+  [
+    'https://github.com/application-stacks/runtime-component-operator/pull/750',
+    {
+      annotations: MODE,
+      service: ownedBy('rc.app.stacks/v1', 'RuntimeComponent', 'web'),
+      endpoints: ['a', 'a', 'b', 'c'],
+    },
+    'Ineffective',
+    'OverloadThreshold',
+    /^✗ ineffective: /,
+    /RuntimeComponent web owns it, .*under spec\.service\.disableTopology/,
+  ],
+  [
+    'https://github.com/cortexlabs/cortex/issues/2159',
+    { endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'quay.io/cortexlabs/istio-proxy:0.35.0' })] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /./,
+    /members/,
+  ],
+  [
+    'https://github.com/milvus-io/talon/issues/531',
+    { endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'ghcr.io/milvus-io/talon-gateway:0.6.0' })] },
+    'NotWanted',
+    'NotRequested',
+    /from its Pods requests may go on/,
+    /→ `TALON_ZONE_AFFINITY=true`/,
   ],
   [
     'https://github.com/aio-libs/aiohttp/issues/6629',

@@ -1009,7 +1009,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through members \(.*; of others, of which none is seen, /,
-    /hardly anything uses this cluster IP.*none is known\. Other clients, of which none is seen, would take the cluster IP/,
+    /hardly anything uses this cluster IP.*none is known here; .* Other clients, of which none is seen, would take the cluster IP/,
     /kubectl patch service/,
   ],
   [
@@ -2262,7 +2262,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/grafana/loki/issues/19557',
     members('loki-ingester'),
     around('members'),
-    /in the ring of their memberlist, and connect to all zones → none is known/,
+    /in the ring of their memberlist, and connect to all zones → none is known here; its documentation may have one/,
   ],
   [
     'https://github.com/grafana/loki/pull/19558',
@@ -2334,11 +2334,10 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
           http: [{ route: [{ destination: { host: 'web' } }] }],
         }),
         rule({ outlierDetection: {} }),
-        beside('v1', 'Service', { clusterIP: '10.0.0.81', selector: { app: 'web' } }, { name: 'web-mtls' }),
       ],
     },
-    around('istio-gateway'),
-    /→ layer 7 is on, as Service web-mtls shows, .* \(IstioTLSTermination\) an update of Gardener/,
+    /^! all clients seen go through istio-gateway .*which keeps to zones, against the layer-7 balance/,
+    /→ layer 7 is on, as its routes show, .* \(IstioTLSTermination\) an update of Gardener/,
   ],
   [
     'https://github.com/gardener/gardener/issues/12626',

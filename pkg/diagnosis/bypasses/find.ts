@@ -247,7 +247,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${keeps ? placedText(seen, index) : ''}${split}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known' : ''}`,
+      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${keeps ? placedText(seen, index) : ''}${split}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known here' : ''}`,
       unsure,
       byHints,
       keeps: keeps && !isJoined && split === '',

@@ -4,9 +4,9 @@ import type { Client } from './types.ts';
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
 export const BESIDE =
   /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|tiproxy|percona\/haproxy/;
-/** Operators and consoles of such programs are none of their members, by images without tags (apache/rocketmq-operator#105). */
+/** Operators and consoles of such programs and proxies of meshes are none of their members, by images without tags (apache/rocketmq-operator#105). */
 export const MANAGES =
-  /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/ui$/;
+  /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/(?:ui|proxyv2|istio-proxy|envoy)$/;
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
   /(?:^|\/)(?:(?:redis|valkey)(?:-cluster|-stack-server)?|keydb|dragonfly|memcached|postgres(?:ql)?(?:-repmgr)?|postgis|pgvector|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb(?:-galera)?|(?:percona-server-)?mongo(?:db)?(?:-\w+-server)?|mssql\/server|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|(?:cp-)?zookeeper|(?:cp-(?:enterprise-)?)?kafka|cp-server|redpanda|cassandra|scylla|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats|trino)(?:[:@]|$)/;
@@ -39,6 +39,9 @@ const OF_NATS =
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatever zone, that `-storageNode` names';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
 const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
+/** elastic/elasticsearch#45735, #60236; opensearch-project/OpenSearch#760, #1107 */
+const OF_SHARDS =
+  'clients without sniffing keep to a cluster IP; which copies of shards are asked no Service decides: by awareness attributes those of the same zone, up to Elasticsearch 7.x, and in OpenSearch with `cluster.search.ignore_awareness_attributes: false`';
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_SLOT = 'any member names the one that has the key, and clients connect to that, in whatever zone it is';
 const BY_HELLO =
@@ -49,12 +52,14 @@ const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement g
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
 export const BY_SCRAPE = 'scrapers connect to every Pod behind it';
 const OF_SCRAPER = 'a scraper for each zone, which keeps its targets by relabelling (`attach_metadata: {node: true}`)';
-const NONE = 'none is known';
+const NONE = 'none is known here; its documentation may have one';
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 const BY_REVISION =
   'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
 const BY_ALERT = 'Prometheus finds its Pods by themselves, and sends each alert to all, in whatever zones they are';
+const BY_JOB = 'it has one Pod, and the Pods of the job connect to that and to one another, in whatever zone each is';
+export const IN_ONE = 'what talks to it in its zone: a nodeSelector, or a podAffinity by topology.kubernetes.io/zone';
 export const RING = /ingester|store-gateway/;
 
 const ANSWER_AND_PASS: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_OSD];
@@ -70,7 +75,7 @@ export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY
 type Always = true | 'surely' | 'several' | 'alone' | RegExp | undefined;
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members. */
-export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
+const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
   // VictoriaMetrics/VictoriaMetrics#6516; kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/^scraped$/, OF_SCRAPER, 'surely', BY_SCRAPE],
   [/exporter|kube-state-metrics/, OF_SCRAPER, true, BY_SCRAPE],
@@ -97,28 +102,31 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/consul-server/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
   // grafana/mimir#10214, #13045, #13756
   [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING],
-  [/mimir.*store-g/, OF_MIMIR, 'surely', BY_RING],
+  [/mimir.*store-gateway/, OF_MIMIR, 'surely', BY_RING],
   [RING, NONE, 'surely', BY_RING],
   // grafana/loki#19558
   [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, NONE, 'surely', BY_WRITES],
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
-  [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-)|cortex(?!-t)|temporalio\/|^:723[3-5]$/, NONE, true, BY_ROLES],
+  [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-\w+)|cortex(?!-t)|temporalio|^:723[3-5]$/, NONE, true, BY_ROLES],
   // VictoriaMetrics/VictoriaMetrics#4792
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
   // vitessio/vitess#3355
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
+  // apache/spark-kubernetes-operator#718, kubeflow/spark-operator#2102; ray-project/kuberay#948, #2117
+  [/-(?:driver|head)-svc$/, `${IN_ONE} (Spark: \`spark.kubernetes.node.selector.\` and that)`, true, BY_JOB],
+  [/talon-gateway/, '`TALON_ZONE_AFFINITY=true` (and `TALON_ZONE`, or its Node)', true, BY_ROLES], // milvus-io/talon#532
   [/\btrino\b/, '`node-scheduler.policy=topology`, with `node-scheduler.network-topology.*`', true, BY_ROLES], // trino#15705
   [/\bspegel/, 'a release of its chart for each zone, by `nodeSelector`', true, BY_ROLES], // spegel-org/spegel#461
   [/\b(?:pinot|druid|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
   [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
   // thanos-io/thanos#5335
-  [/\bminio\b|dgraph|qdrant|weaviate|thanos-quer/, NONE, true, BY_PARTS],
+  [/\bminio\b|dgraph|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS],
   // thanos.io/tip/components/receive.md
   [/thanos-receive|^:19291$/, NONE, true, BY_HASHRING],
   // rook/rook#15588, #15762
   [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD],
-  [/thanos-store|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
+  [/thanos-store\w*|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306, #4382
   [/^:10911$/, OF_ROCKETMQ, 'surely', BY_NAME],
   [/rocketmq/, OF_ROCKETMQ, /^:9876$/, BY_NAME],
@@ -133,7 +141,7 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
   [/tidb/, '`zone` in `location-labels` (TiProxy needs it), `tidb_replica_read=closest-replicas`', true, BY_PARTS],
   [/cockroach/, '`--locality` with the zone, and reads `AS OF SYSTEM TIME follower_read_timestamp()`', true, BY_PARTS],
   [/yugabyte/, '`load_balance=true` and `topology_keys` with its zone, in smart drivers'],
-  [/cassandra|cass-man|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
+  [/cassandra|cass-man\w*|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/],
   [/mongos\b/, '`readPreference=nearest`, or tags of its zone: its Pods route to members of all zones'],
   // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
@@ -154,8 +162,14 @@ export const MEMBERS: readonly (readonly [sign: RegExp, setting: string, always?
     /redis|valkey|keydb|^:6379$/,
     'in a cluster a client that reads from replicas of its zone (Valkey 8.0 and newer: `availability-zone` of servers, AZ affinity of GLIDE)',
   ],
-  [/elasticsearch|opensearch|^:9200$/, 'clients without sniffing keep to a cluster IP', true, BY_SHARDS],
+  [/elasticsearch|opensearch|^:9200$/, OF_SHARDS, true, BY_SHARDS],
 ];
+
+/** By whole words: cortexlabs/istio-proxy is no Cortex (cortexlabs/cortex#2159), cockroachdb is Cockroach. */
+export const MEMBERS = ROWS.map(([{ source, flags }, ...row]) => {
+  const [from, to] = ['(?:(?<![a-z])|(?![a-z]))', '(?:db)?(?:(?<![a-z])|(?![a-z]))'];
+  return [new RegExp(`${from}(?:${source})${to}`, flags), ...row] as const;
+});
 
 /** Cilium reads affinity of global Services alone (cilium/cilium#23298). */
 const NOT_GLOBAL = /^(?![^]*\bglobal(?:-service)?=true)/i;

@@ -12,6 +12,7 @@ import type { EntryObject, PodSummary } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import { SERVICE_MARKS, isCrossZone } from './kinds.ts';
 import { type Found, wishTextOf } from './members.ts';
+import { IN_ONE } from './programs.ts';
 import type { Client } from './types.ts';
 import { isExported, selects } from './watchers.ts';
 
@@ -90,7 +91,8 @@ const AFTER_FIELD: typeof BY_RULE = {
 /** gardener/gardener#13081 */
 export const OF_GARDENER =
   'for layer-7 load balancing over all API servers (IstioTLSTermination) an update of Gardener, which then leaves the field off for them, or topologyAwareRouting off in the Seed or Garden; a patch is reverted';
-const LAYER_7 = `layer 7 is on, as Service {service}-mtls shows, and each Envoy keeps to its own zone: ${OF_GARDENER}`;
+const LAYER_7 = `layer 7 is on, as its routes show, and each Envoy keeps to its own zone, so that the API server there gets all its requests: ${OF_GARDENER}`;
+const UNBALANCED = { keeps: false, how: 'keeps to zones, against the layer-7 balance over all API servers' };
 
 /** gardener/gardener docs/operations/kube_apiserver_loadbalancing.md; with layer 7 on Gardener makes a second Service, for mutual TLS. */
 const OR_EVEN =
@@ -172,8 +174,9 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const since = asked === 'PreferClose' ? field : names;
   const { rule, locality: stated = '' } = ruleOf(row, service, seen);
   const isApiServer = [labels['app'], labels['role']].join() === 'kubernetes,apiserver';
-  const isLayer7 = seen.services.some((own) => keyOf(own) === `${keyOf(service)}-mtls`);
+  const isLayer7 = seen.entry?.kind === 'VirtualService' && !seen.entry.settings['passes'];
   const locality = vainOf(seen, stated, rule);
+  if (row === CLIENTS.headless && seen.count === 1) return { setting: IN_ONE };
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
   if (edition !== undefined && !edition.test(image))
@@ -198,7 +201,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     // envoyproxy/gateway#9537
     const isByZone = wished === 'PreferSameNode' && byRule === 'BackendTrafficPolicy';
     const how = isByZone ? 'keeps to the zone, not to the Node,' : 'counts';
-    return { decides: `${decides}; ${wished} ${how} in the version seen${EVERYWHERE}`, setting: even, keeps: true };
+    const says = `${decides}; ${wished} ${how} in the version seen${EVERYWHERE}`;
+    return { decides: says, setting: even, keeps: true, ...(even === LAYER_7 && UNBALANCED) };
   }
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (by !== undefined) {
@@ -209,7 +213,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     const unset = isApiServer && locality === 'unset' && !counts ? OF_NEWER : usual;
     const set = isApiServer && how?.keeps ? (isLayer7 ? LAYER_7 : OR_EVEN) : unset;
     const filled = (text?: string) => text?.replace('{rule}', rule === undefined ? '' : objectTitle(rule));
-    return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, ...how });
+    const says = { ...how, ...(set === LAYER_7 && UNBALANCED) };
+    return defined({ decides: filled(ruled), setting: set && `${filled(set)}${through}`, ...says });
   }
   if (version === undefined) return {};
   const left = knownTo(setting, version);

@@ -93,16 +93,19 @@ export const nodeLines = (facts: Facts): readonly string[] => {
   return isOnEveryNode(facts) ? [`every Node has an endpoint: ${line}`] : [];
 };
 
-/** What helps where every Node has an endpoint and none a zone, and the value for that is not there yet. */
+/** What helps where every Node has an endpoint and none a zone, or each an agent, and the value for that is not there yet. */
 export const nearRemedy = (facts: Facts): string | undefined => {
-  const { nodes, version } = facts;
-  const isBare = nodes.length > 1 && nodes.every((node) => zoneOfNode(node) === '') && atLeast(version, 22);
+  const { nodes, version, service } = facts;
+  // Ports of agents: open-telemetry/opentelemetry-operator#1401, DataDog/helm-charts#1251
+  const isOf = /otlp|statsd|\b(?:431[78]|812[56])\b/.test(JSON.stringify(service.spec?.ports ?? []));
+  const isBare = nodes.length > 1 && (isOf || nodes.every((node) => zoneOfNode(node) === '')) && atLeast(version, 22);
   const [line] = isBare && settingsFor(facts).distribution !== NEAREST ? nodeLines(facts) : [];
   return line && `E${line.slice(1)}.`;
 };
 
 /** Asks with a setting that every version recognises. */
 export const ask: Fix = (facts) => {
+  if (nearRemedy(facts) !== undefined) return [patchSpec({ internalTrafficPolicy: 'Local' })];
   const steps = useField(facts) ?? annotate(facts);
   return steps && [...steps, ...nodeLines(facts).map((line) => `# ${line}`)];
 };
@@ -163,7 +166,7 @@ export const elsewhere = (facts: Facts): readonly [says: string, sets: string, o
   const { client, evidence, decides, setting, all, byHints, keeps, through, none, unsure } = past;
   const says = `${client} (${evidence.object}) ${unsure ? 'may go' : 'goes'} around the cluster IP: ${decides}. `;
   const scaled = keeps && autoscalers.length > 0 ? SCALED : '';
-  const sets = `For ${client}: ${setting || (none ? 'no setting for zones is known' : 'nothing, it keeps to zones')}${scaled}.`;
+  const sets = `For ${client}: ${setting || (none ? 'no setting for zones is known here' : 'nothing, it keeps to zones')}${scaled}.`;
   const isRedirect = client === 'cilium-redirect';
   if (all && !byHints && !isRedirect && !through && (keeps || none || setting !== ''))
     return [says, '', `${sets} Other clients, of which none is seen, would take the cluster IP.`];

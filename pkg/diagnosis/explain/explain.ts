@@ -53,7 +53,8 @@ const whyNoShare = (facts: Facts): string => {
   if (service.spec?.clusterIP === 'None') return 'headless: its clients choose among addresses from DNS';
   if (nodes.length === 0) return 'no ready Node is known';
   if (isUnlisted(facts)) return 'no EndpointSlice is among these objects';
-  if (endpoints.length === 0) return 'no endpoint is ready';
+  const isCut = facts.bypasses.some(({ client, adds }) => client === 'cilium-clustermesh' && adds === undefined);
+  if (endpoints.length === 0) return isCut ? 'Cilium leaves other clusters out: calls fail' : 'no endpoint is ready';
   if (routes.every(({ reason }) => reason === 'RouterUnknown')) return 'the data plane is not known';
   const at = [...new Set(endpoints.flatMap(({ nodeName }) => facts.index.zoneOf.get(nodeName) || []))].sort(byText);
   if (endpoints.every(({ zone }) => zone === ''))
@@ -168,8 +169,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     !only && wish.reason === 'NotRequested' && isShort && facts.endpoints.every(({ zone }) => zone !== '');
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
   const isVainRequest = request?.reason === 'NotRequested';
-  const isPointless =
-    inOnePlace(nodes) || (!wanted && (isSingle || isVainRequest || (isAlone && (isChosen || waiting.length > 0))));
+  // Clients would be kept with the Pods that are not ready.
+  const isLoss = facts.notServing.length > 0 && facts.endpoints.length - facts.notServing.length < 2;
+  const isNone = isSingle || isVainRequest || isLoss || (isAlone && (isChosen || waiting.length > 0));
+  const isPointless = inOnePlace(nodes) || (!wanted && isNone);
   // What is asked for counts once there are more.
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
   const isLater = isVainRequest && !isDeaf && !isChosen && !isStore(facts.workloads) && waiting.length === 0;

@@ -161,7 +161,7 @@ export const growth: Fix = ({ workloads, version, clientZones }) =>
 /** A second Service, where there is none of the same Pods yet: the cluster IP of one cannot be changed. */
 export const exposeBeside: Fix = (facts) => {
   const [{ namespace }, podLabels] = [facts.ref, facts.service.spec?.selector ?? {}];
-  if (!hasSelector(facts.service)) return [];
+  if (!hasSelector(facts.service) || facts.endpoints.length === 1 || !atLeast(facts.version, 21)) return [];
   const { podsOf } = facts.index.bypasses;
   const isWider = (each: Facts['service']) => podsOf(each).some((pod) => !facts.pods.includes(pod));
   const beside = itemsOf(facts.snapshot.services)

@@ -13,7 +13,7 @@ import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, TEMPLATE, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
-import { chosenBy, evacuatedZones, hasFew } from './spread.ts';
+import { chosenBy, evacuatedZones, hasFew, placing } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
@@ -262,9 +262,11 @@ const OF_PODS = /^(?:HintedForOtherZone|PodsNotSpread|SingleEndpoint|TooFewEndpo
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   const asking = askingNote(facts, nearRemedy(facts) && 'internalTrafficPolicy')?.line ?? '';
   // The value was tried, and nothing came of it.
-  if (reason === 'NotRequested') return asking === '' || asking.includes('"Auto"') ? [] : [asking];
+  if (/^(?:NotRequested|OverloadThreshold)$/.test(reason))
+    return asking === '' || asking.includes('"Auto"') ? [] : [asking];
   if (!OF_PODS.test(reason) || (reason === 'SingleEndpoint' && chosenBy(facts) !== '')) return [];
-  const change = hasFew(facts) ? { pointer: '/spec/replicas' } : TEMPLATE;
+  const isBarred = facts.makers.some((own) => placing(facts, own, facts.clientZones).isFirst);
+  const change = hasFew(facts) ? { pointer: '/spec/replicas' } : isBarred ? { pointer: '/spec/template' } : TEMPLATE;
   return facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, change, facts.version)?.line) ?? []);
 };
 
@@ -282,9 +284,11 @@ export const fixOf = (reason: CauseReason, facts: Facts, tryOut: (changes: reado
   });
   // Of what is denied nothing is left to do there.
   const isReverted = steps.some(({ note }) => note?.reverts === true);
-  const reverted = steps.filter(({ step, note }) => isReverted && isChange(step) && note?.way === undefined);
+  const isHere = isReverted && steps.every(({ note }) => note?.way === undefined);
+  const reverted = isHere ? steps.filter(({ step }) => isChange(step)) : [];
   const kept = steps.map(({ step }) => step).filter((step) => !isReverted || !isChange(step));
-  const advised = steps.some(({ step }) => isChange(step)) ? [] : ownersFor(reason, facts);
+  const isSaid = reason !== 'OverloadThreshold' && steps.some(({ step }) => isChange(step));
+  const advised = isSaid ? [] : ownersFor(reason, facts);
   const notes = new Set([...steps.flatMap(({ note }) => note?.line ?? []), ...advised]);
   return [...kept, ...notes, ...reverted.map(({ advice }) => advice)].map((step) =>
     (isChange(step) ? commandOf(step) : step)

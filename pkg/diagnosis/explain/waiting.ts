@@ -188,7 +188,7 @@ const UNREADY = [
 /** docs.aws.amazon.com/eks/latest/userguide/zone-shift.html */
 const UNLISTED = [
   'ready, and in no slice of the Service',
-  'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). Else see whether the EndpointSlice controller keeps up (kube-controller-manager).',
+  'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). An NLB or ALB goes on sending there until it is shifted as well, which needs its attribute `zonal_shift.config.enabled=true`. Else see whether the EndpointSlice controller keeps up (kube-controller-manager).',
 ] as const;
 
 /** Pods in the zones, or on Nodes, that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */

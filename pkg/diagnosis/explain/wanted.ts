@@ -10,7 +10,7 @@ import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnot
 import { editDistance, hasSelector, isManaged } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
-import { askingNote, elsewhere, nearRemedy, presentAnnotation, settingsFor } from './ask.ts';
+import { askingNote, elsewhere, isTooOld, nearRemedy, presentAnnotation, settingsFor } from './ask.ts';
 import { PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
 import type { Facts, FamilyFacts } from './facts.ts';
 import { apiServerCause, lastEvent, workingCounts } from './given.ts';
@@ -94,6 +94,8 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
 
 const MEMBERS_REMEDY =
   'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
+const OLD_HEADLESS =
+  'Leave it headless: before Kubernetes 1.21 no Service routes by zone. Have clients balance over all its addresses (gRPC: `round_robin`), or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** mariadb-corporation/maxscale-docker#57; mariadb.com "MariaDB Monitor" */
 const PICKED =
   'Set in maxscale.cnf what its monitor makes the primary (`servers_no_promotion` for servers of other zones, `maxctrl call command mariadbmon switchover` now): MaxScale sends writes there, whatever `rank` or a Service says.';
@@ -129,12 +131,14 @@ export const kindCauses = (facts: Facts): Cause[] => {
   }
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
-  const ofProgram = facts.bypasses.find(({ known }) => known !== undefined);
   const { callers } = callingOf(service, facts.index.bypasses);
   const isPicked = callers.some(({ runner: { images } }) => /maxscale/.test(images.join()));
-  const ofSet = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
+  const isOnly = (client: string) => client === 'headless' && endpoints.length === 1 && !isPicked;
+  const ofProgram = facts.bypasses.find(({ known, client }) => known !== undefined || isOnly(client));
+  const plain = isTooOld('NotRequested', facts) ? OLD_HEADLESS : undefined;
+  const ofSet = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : plain;
   const usual = isPicked ? PICKED : ofSet;
-  const has = ofProgram?.setting.startsWith('none') ? ', and of its program' : '; what its program has:';
+  const has = ofProgram?.setting.startsWith('none') ? ', and of its program' : '; what helps:';
   const members = ofProgram ? `No setting of it makes zones count${has} ${ofProgram.setting}.` : usual;
   // opendatahub-io/kserve#534
   const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port);
