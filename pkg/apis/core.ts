@@ -46,7 +46,7 @@ export interface Node extends KubernetesObject {
     allocatable?: StringMap;
     capacity?: StringMap;
     nodeInfo?: { kubeletVersion?: string; kubeProxyVersion?: string };
-    addresses?: { type: string; address: string }[];
+    addresses?: { type?: string; address: string }[];
   };
 }
 

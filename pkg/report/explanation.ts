@@ -87,6 +87,8 @@ const LIMITS: readonly (readonly [Cause['reason'], string, of?: Explanation['ver
   ['SingleEndpoint', 'it has one ready endpoint (SingleEndpoint)', 'NotWanted'],
   ['PodsNotSpread', 'its Pods are not spread over zones (PodsNotSpread)', 'NotWanted'],
   ['PodsWaiting', 'Pods of it wait for a Node (PodsWaiting)'],
+  ['PortOfSomePods', 'not all of its Pods are seen to have its port (PortOfSomePods)'],
+  ['PublishedNotReady', 'not all of its Pods are ready (PublishedNotReady)', 'NotWanted'],
   ['SlicesBehind', 'its slices are not up to date (SlicesBehind)'],
   ['NodeIgnored', 'not on their own Node, as asked'],
   ['UnevenLoad', 'its endpoints get uneven shares (UnevenLoad)'],
@@ -171,7 +173,8 @@ const isKeptAround = (report: Explanation): boolean =>
 const verdictLine = (report: Explanation, screen: Screen): string => {
   const [paint, mark, text] = throughLine(report);
   const way = wayOf(report);
-  if (way === undefined) return screen[paint](`${mark} ${text}`);
+  if (way === undefined || (way.client !== 'kuma' && report.causes[0]?.reason === 'NoEndpoints'))
+    return screen[paint](`${mark} ${text}`);
   const how = way.keeps === true ? 'keeps to zones' : (way.how ?? 'is not seen to keep to zones');
   const through = `all clients seen go through ${way.client} (${way.object}), which ${how}; ${text}`;
   return isKeptAround(report) ? screen.good(`✓ ${through}`) : screen[paint](`${mark} ${through}`);

@@ -25,6 +25,7 @@ import {
 
 const OLD_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 const OF_MIRROR = { 'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io' };
+const OF_CONTROLLER = { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
 const LOCAL = { internalTrafficPolicy: 'Local' };
 const COREDNS = { labels: { 'eks.amazonaws.com/component': 'coredns', 'k8s-app': 'kube-dns' } };
 const HELM = { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'web-1.0.0' } };
@@ -436,6 +437,41 @@ const ROWS: readonly ReportedRow[] = [
     'NoEndpoints',
     /no share can be predicted \(no endpoint is ready\)$/,
     /Compare the selector with the labels of the Pods/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/109627',
+    { extra: [{ ...sliceOf('web-x7k2p', [{ addresses: ['10.1.0.9'], zone: 'a' }], OF_CONTROLLER), ports: [] }] },
+    'NotWanted',
+    'NoEndpoints',
+    /^✗ every connection fails/,
+    /of the name that `targetPort` gives: .* → Give the port of the container that name/,
+  ],
+  [
+    'https://github.com/zalando/postgres-operator/issues/1562',
+    { spec: { selector: {}, clusterIP: 'fd00::80', ipFamilies: ['IPv6'] }, endpoints: ['a'], pods: null },
+    'NotWanted',
+    'NoEndpoints',
+    /no endpoint is ready/,
+    /no EndpointSlice of IPv6, as its cluster IP is: its slices are of the other family\. .* make the Service anew with that in `spec\.ipFamilies`/,
+  ],
+  [
+    'https://github.com/tektoncd/operator/pull/3228',
+    {
+      pods: { containers: [{ image: 'web', ports: [{ containerPort: 8080 }] }] },
+      extra: [beside('apps/v1', 'StatefulSet', podsWith({ image: 'x' }, { app: 'web' }), { name: 'web-2' })],
+    },
+    'Effective',
+    'PortOfSomePods',
+    /^✓ .*; not all of its Pods are seen to have its port/,
+    /selects Pods of StatefulSet web-2 too, whose containers name no port 8080/,
+  ],
+  [
+    'https://github.com/devops-ia/helm-opencti/issues/258',
+    { endpoints: [], spec: { selector: { app: 'other' } }, extra: [ingress('alb')] },
+    'NotWanted',
+    'NoEndpoints',
+    /^✗ no endpoint is ready/,
+    /kubectl get pods -n shop --show-labels/,
   ],
   [
     'https://github.com/OT-CONTAINER-KIT/redis-operator/issues/1153',

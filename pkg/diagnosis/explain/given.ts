@@ -242,6 +242,9 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
     : given('HintsNotWritten', `${none} ${facts.wish.message.replace(/\.$/, '')}.`);
 };
 
+const LEASE_REMEDY =
+  'Delete the lease of that address in etcd (`/registry/masterleases/<address>`): API servers write these endpoints from leases, over what is changed by hand.';
+
 /** What the EndpointSlice controller would have written by now: it is behind, or does not run (kubernetes#107583, #117193). */
 export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index }: Facts): Cause[] => {
   const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
@@ -251,6 +254,12 @@ export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index
   const drop = 'Delete that slice: Kubernetes 1.23 and newer (and later patches of 1.21 and 1.22) does by itself.';
   const fix = [`kubectl delete endpointslice ${stale.map(nameOf).join(' ')} -n ${ref.namespace}`];
   if (hasSelector(service) && stale.length > 0) return [{ ...cause('given', 'SlicesBehind', left, drop), fix }];
+  // lf-edge/eve#5927, kubernetes/kops#9327, kubernetes/kubernetes#86812
+  const hosts = new Set(itemsOf(snapshot.nodes).flatMap(({ status }) => status?.addresses?.map((own) => own.address)));
+  const gone = endpoints.flatMap(({ addresses }) => addresses).filter((own) => !hosts.has(own));
+  const none = `Of ${counted(endpoints.length, 'endpoint')} of Service ${name} no Node has ${listed(gone)}: where no API server answers there, that share of connections fails.`;
+  if (name === 'default/kubernetes' && gone.length > 0 && gone.length < endpoints.length)
+    return [{ ...cause('given', 'SlicesBehind', none, LEASE_REMEDY), fix: [] }];
   // One that is about to end is written as not ready.
   const isWritten = ({ conditions: { ready, terminating } = {} }: Endpoint) => ready !== false || terminating === true;
   const written = new Set(endpoints.filter(isWritten).map(({ targetRef }) => targetRef?.name));

@@ -19,7 +19,7 @@ export const DIAGNOSIS_REASONS = {
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:
     'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too. Where one has fewer connections after its restart, `--goaway-chance` of all API servers, where that can be set (not on EKS), has clients connect anew now and then.',
-  PortOfSomePods: 'Let every Pod behind the Service have the port, or give the port a Service of its own.',
+  PortOfSomePods: 'Give all its Pods the port, or the port a Service of its own, whose selector leaves out the others.',
   Evacuated:
     'Nothing to do: `kubectl topology evacuations` says why and until when, and `kubectl topology return` with the zone ends it.',
   NodeWithoutZone: `Label the Node with \`topology.kubernetes.io/zone\`. ${USE_FIELD} Nodes.`,

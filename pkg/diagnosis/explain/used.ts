@@ -4,11 +4,13 @@ import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { type HintRule, ciliumRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rule.ts';
+import { callingOf } from '../bypasses/members.ts';
 import { behaviourOf, firstRelease } from '../routers/behaviour.ts';
 import { MENDED, type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
 import { PLANES, type Setting } from '../routers/planes.ts';
 import type { Fix } from './ask.ts';
-import type { Facts } from './facts.ts';
+import { type Facts, portOfPods } from './facts.ts';
+import { workloadTitle } from './scheduler.ts';
 import { racedNodes } from './snapshot-index.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed, remedyOf } from './reasons.ts';
 
@@ -239,12 +241,20 @@ const OF_PORTLESS =
 
 /** Peers find one another by a headless Service before they are ready. */
 export const failingCauses = (facts: Facts): Cause[] => {
-  const { name, service, slices, endpoints, nodes, notServing, noZones, bypasses, index } = facts;
+  const { name, service, slices, endpoints, nodes, notServing, noZones, bypasses, index, workloads } = facts;
   const isOld = index.bypasses.images.some((image) => /ingress-nginx\/controller:v1\.4\.0\b/.test(image));
   const isMisled = isOld && bypasses.some(({ client }) => client === 'ingress-nginx');
   const all = slices.flatMap(({ ports, endpoints: own }) => (isMisled && !ports?.length ? (own ?? []) : []));
   const bare = all.filter(({ addresses: [own] }) => !endpoints.some(({ address }) => address === own));
   const portless = `The selector of Service ${name} takes Pods without its port too (${listed(bare.map(({ targetRef, addresses }) => targetRef?.name ?? addresses.join()))}): ingress-nginx 1.4.0 sends to them, at port 0, and these requests fail (502).`;
+  const callers = callingOf(service, index.bypasses).callers.filter(({ runner }) => runner.name !== workloads[0]?.name);
+  const isAsked = service.spec?.clusterIP !== 'None' || callers.length > 0;
+  // tektoncd/operator#3228, vllm-project/semantic-router#2039
+  const ports = (service.spec?.ports ?? []).map((own) => portOfPods(facts, own));
+  const having = workloads.filter((own) => ports.some((port) => own.ports.includes(port)));
+  const images = new Set(having.flatMap((own) => own.images));
+  const others = workloads.filter((own) => own.images[0] && !own.images.some((image) => images.has(image)));
+  const mixed = `Service ${name} selects Pods of ${listed(others.map(workloadTitle))} too, whose containers name no port ${listed(ports.map(String))}: where nothing listens there, connections that are sent to them fail.`;
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
   const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
   const zoneless = (): string =>
@@ -254,9 +264,8 @@ export const failingCauses = (facts: Facts): Cause[] => {
       fails ? cause('used', 'NoLocalEndpoints', `${object}: ${decides}.`, `Run ${setting}.`) : [],
     ),
     ...(bare.length > 0 ? [cause('used', 'PortOfSomePods', portless, OF_PORTLESS)] : []),
-    ...(notServing.length > 0 && service.spec?.clusterIP !== 'None'
-      ? [cause('used', 'PublishedNotReady', unready)]
-      : []),
+    ...(images.size > 0 && others.length > 0 ? [cause('used', 'PortOfSomePods', mixed)] : []),
+    ...(notServing.length > 0 && isAsked ? [cause('used', 'PublishedNotReady', unready)] : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];
 };

@@ -73,7 +73,9 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   const [{ kinds }, { slices, name, routes, service, bypasses }] = [facts.index.bypasses, facts];
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);
-  const none = own.length === 0 ? `no${label} EndpointSlice` : `no endpoint in its${label} EndpointSlices`;
+  // zalando/postgres-operator#1562
+  const like = slices.length > 0 ? ` of ${family}, as its cluster IP is: its slices are of the other family` : '';
+  const none = own.length === 0 ? `no${label} EndpointSlice${like}` : `no endpoint in its${label} EndpointSlices`;
   const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
   const joined = bypasses.find(({ client }) => client === (kinds.has('ZoneIngress') ? 'kuma' : 'cilium-clustermesh'));
   const others = joined && `Other clusters may have endpoints: ${joined.decides}. For that: ${joined.setting}.`;
@@ -82,7 +84,11 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   if (isUnlisted(facts)) return [{ ...cause('given', 'NoEndpoints', UNLISTED, remedyOf('NoNodes')), fix: [] }];
   if (all.length === 0)
     return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
-  if (endpoints.length > 0) return [];
+  // kubernetes/kubernetes#109627
+  const isPortless = own.every((slice) => isControllerSlice(slice) && !slice.ports?.length) && service.spec?.ports?.[0];
+  const portless = `No container of the Pods of Service ${name} has a port of the name that \`targetPort\` gives: its${label} EndpointSlices list no port, and every connection fails.`;
+  if (endpoints.length > 0)
+    return isPortless ? [{ ...cause('given', 'NoEndpoints', portless, PORT_REMEDY), fix: [] }] : [];
   const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
   if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];
   const unready = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
@@ -106,7 +112,9 @@ const CALL_REMEDY =
   'Make it anew with a cluster IP, which cannot be added, or start API servers with `--enable-aggregator-routing=true`.';
 const AUTO_DNS_REMEDY =
   'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node. Pods of the CoreDNS add-on would serve Nodes of other kinds only.';
-const UNWRITTEN_REMEDY = 'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh).';
+const PORT_REMEDY = 'Give the port of the container that name, or set `targetPort` to its number.';
+const UNWRITTEN_REMEDY =
+  'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh), with addresses of the family of its cluster IP. Where they are of the other, make the Service anew with that in `spec.ipFamilies`: the first cannot be changed.';
 const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` and `hints.forZones`.';
 
 /** Labels of slices that are copies: of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */

@@ -24,6 +24,7 @@ const readNode = shape({
   spec: shape({ unschedulable: asFlag, taints: listReader(asFields) }),
   status: shape({
     conditions: listReader(shape({ type: asText, status: asText })),
+    addresses: listReader(having({ address: asText }, 'address', 'an address')),
     allocatable: shape({ cpu: asQuantity }),
     nodeInfo: shape({ kubeletVersion: asText }),
   }),

@@ -192,6 +192,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
     podLabels,
     serviceAccount: textIn(podSpec, 'serviceAccountName') || 'default',
     images: listIn(podSpec, 'containers').map(imageIn),
+    ports: listIn(podSpec, 'containers').flatMap((own) => listIn(own, 'ports').map((port) => port['containerPort'])),
     configMaps: configMapsIn(podSpec),
     spread: listIn(podSpec, 'topologySpreadConstraints').map((item) => constraintOf(item, podLabels)),
     zoneAntiAffinity: repels.includes(LABEL_ZONE),

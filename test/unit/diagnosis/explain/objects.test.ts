@@ -72,6 +72,14 @@ describe('explain: the Service of the API server', () => {
       expect(first?.remedy).to.match(remedy);
     });
 
+  it('has an address that no Node has, beside others: lf-edge/eve#5927', () => {
+    const host = node({ metadata: { name: 'm' }, status: { addresses: [{ address: '10.0.0.1' }] } });
+    const { own, snapshot } = apiServer(['a'], undefined, host);
+    const [first] = explain(snapshot, own, NOW).causes;
+    expect(first?.evidence).to.match(/no Node has 10\.0\.1\.1/);
+    expect(first?.remedy).to.match(/masterleases/);
+  });
+
   it('is what routing by zone cannot save', () => {
     const { services } = audit(apiServer(['a', 'b']).snapshot, NOW);
     expect(services.map(({ group, cause }) => [group, cause?.reason])).to.deep.equal([['NotSavable', 'ApiServer']]);

@@ -132,6 +132,7 @@ describe('diagnosis: collecting objects', () => {
         podLabels: { app: 'web' },
         serviceAccount: 'default',
         images: ['a'.repeat(512)],
+        ports: [],
         configMaps: [],
         spread: [{ topologyKey: 'zone', maxSkew: 2, whenUnsatisfiable: 'ScheduleAnyway', selectsOwn: false }],
         nodeTerms: [
