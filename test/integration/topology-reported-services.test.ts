@@ -3253,7 +3253,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'Headless',
     /^✗ no setting of this Service/,
-    /what helps: what talks to it in its zone: a nodeSelector, or a podAffinity/,
+    /what helps: a nodeSelector or podAffinity for it and what talks to it, by topology/,
     /Give it a cluster IP|kubectl expose|for each zone/,
   ],
   [

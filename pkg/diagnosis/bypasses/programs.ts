@@ -59,7 +59,7 @@ const BY_REVISION =
   'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
 const BY_ALERT = 'Prometheus finds its Pods by themselves, and sends each alert to all, in whatever zones they are';
 const BY_JOB = 'it has one Pod, and the Pods of the job connect to that and to one another, in whatever zone each is';
-export const IN_ONE = 'what talks to it in its zone: a nodeSelector, or a podAffinity by topology.kubernetes.io/zone';
+export const IN_ONE = 'a nodeSelector or podAffinity for it and what talks to it, by topology.kubernetes.io/zone';
 export const RING = /ingester|store-gateway/;
 
 const ANSWER_AND_PASS: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_OSD];
@@ -114,7 +114,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   // vitessio/vitess#3355
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
   // apache/spark-kubernetes-operator#718, kubeflow/spark-operator#2102; ray-project/kuberay#948, #2117
-  [/-(?:driver|head)-svc$/, `${IN_ONE} (Spark: \`spark.kubernetes.node.selector.\` and that)`, true, BY_JOB],
+  [/-(?:driver|head)-svc$/, `${IN_ONE} (\`spark.kubernetes.node.selector.*\` of Spark)`, true, BY_JOB],
   [/talon-gateway/, '`TALON_ZONE_AFFINITY=true` (and `TALON_ZONE`, or its Node)', true, BY_ROLES], // milvus-io/talon#532
   [/\btrino\b/, '`node-scheduler.policy=topology`, with `node-scheduler.network-topology.*`', true, BY_ROLES], // trino#15705
   [/\bspegel/, 'a release of its chart for each zone, by `nodeSelector`', true, BY_ROLES], // spegel-org/spegel#461
