@@ -1114,7 +1114,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /among Nodes with one of its Pods/,
-    /1 endpoint of Service shop\/web on node-1 as much as 2 on node-0\. → Spread its Pods over Nodes/,
+    /1 endpoint of Service shop\/web on node-1 as much as 2 on node-0\. → Spread its Pods over Nodes .*, or set `externalTrafficPolicy: Cluster`/,
   ],
   [
     'https://github.com/pingcap/tidb-operator/issues/686',
@@ -1257,7 +1257,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through Nodes in the zone of its address/,
-    /the in-tree controller serves the Service, and reads neither: make it anew with .*-type: external`/,
+    /the cloud provider serves the Service: it reads that annotation in releases from 2026 on, .* make it anew with .*-type: external`/,
   ],
   [
     'https://github.com/cloudnativelabs/kube-router/issues/455',

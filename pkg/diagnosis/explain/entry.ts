@@ -136,7 +136,7 @@ const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly, zonal }: K
   const each = isByZone ? 'cross-zone load balancing off each zone' : 'externalTrafficPolicy Local each Node';
   const evidence = `With ${each} with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} ${at} ${few[0]} as much as ${many[1]} ${at} ${many[0]}.`;
   const other = evenly === undefined ? '' : `, or have the load balancer ${evenly}`;
-  const spread = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${other}.`;
+  const spread = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${other}, or set \`externalTrafficPolicy: Cluster\`: any Pod then gets it, and sees no address of a client.`;
   return [cause('prerequisite', 'LoadBalancerTraffic', evidence, isByZone ? zonal : spread)];
 };
 
@@ -284,9 +284,9 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
 const HAIRPIN =
   'a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance)';
 const NO_HAIRPIN =
-  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller; for type `nlb` without its class the in-tree controller serves the Service, and reads neither: make it anew with `service.beta.kubernetes.io/aws-load-balancer-type: external`)';
+  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller; for type `nlb` without its class the cloud provider serves the Service: it reads that annotation in releases from 2026 on, and no target type; before, make it anew with `service.beta.kubernetes.io/aws-load-balancer-type: external`)';
 
-/** By annotations and class, where targets are known to be instances. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, kubernetes/ingress-nginx#7900, kubernetes-sigs/aws-load-balancer-controller#1953 */
+/** By annotations and class, where targets are known to be instances. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, #1314, kubernetes/ingress-nginx#7900, kubernetes-sigs/aws-load-balancer-controller#1953 */
 const HAS_HAIRPIN =
   /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:target-type=ip;|class=eks))(?=.*type=nlb;.*class=;|(?!.*preserve_client_ip\.enabled=false))/s;
 
