@@ -134,7 +134,7 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
 const byGardener: By = ({ annotations, labels, managers, name, namespace, about, owner }) => {
   const origin = annotations[ANNOTATION_ORIGIN];
   if (about !== 'service' && isPlacedByGardener({ labels }))
-    return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (in a control plane a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone; in one zone an ingress gateway of that: spec.settings.loadBalancerServices.zonalIngress.enabled in the Seed)";
+    return "Gardener's webhook for high availability reverts replicas and constraints to what zones and failure tolerance of the Shoot or Seed ask for (in a control plane a Pod in each zone: spec.controlPlane.highAvailability.failureTolerance.type zone)";
   // Its `etcdcomponents` webhook denies all other users the update.
   if (about === 'service' && isEtcdClient({ metadata: { name, labels } }))
     return 'etcd-druid owns it and denies the change: switch topologyAwareRouting on in the Seed or Garden instead';

@@ -1662,13 +1662,14 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/cloudnativelabs/kube-router/issues/1774',
     {
       nodes: ['a', 'a', 'b'],
+      spec: { type: 'LoadBalancer' },
       annotations: { 'kube-router.io/service.local': 'true' },
       endpoints: ['a', 'b'],
       plane: [daemonSet('kube-router', 'docker.io/cloudnativelabs/kube-router:v2.2.1')],
     },
     'NotWanted',
     'NoLocalEndpoints',
-    /some of those of clients in a fail/,
+    /^✗ traffic from outside enters .* \(annotation kube-router\.io\/service\.local\)/,
     /takes it for internalTrafficPolicy Local\) and no ready endpoint on node-1: .*→ Update kube-router to 2\.4\.1(?!.*kubectl patch)/,
   ],
   [

@@ -220,7 +220,8 @@ export const OTHERS = {
     source: 'istio/istio architecture/networking/pilot.md; #14496, #33546, #34755, #37008, #53127',
   },
   knative: {
-    decides: 'its activator and gateways choose Pods, without zones',
+    decides:
+      'its activator and gateways choose Pods, without zones, and while burst capacity does not suffice the endpoints are those of its activator, which stays in the path (mode Proxy of the ServerlessService)',
     setting: '`autoscaling.knative.dev/target-burst-capacity: "0"` of its template leaves cold starts to the activator',
     source: 'knative/serving#13581, #7087',
   },

@@ -12,7 +12,7 @@ import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Kind, SHUTS_OUT } from './balancer.ts';
 import { MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf, leftOutOf } from './balancers.ts';
-import { type Facts, PLACEHOLDER } from './facts.ts';
+import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { faultOf, sharedFault } from './local.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { inOnePlace } from './given.ts';
@@ -35,6 +35,12 @@ const nodesByAnnotation = ({ metadata }: Service) =>
 
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
+
+/** The field, or the annotation that is taken for it. */
+const policyText = ({ takenBy, service: { spec, metadata } }: Facts): string =>
+  takenBy && metadata?.annotations?.[KUBE_ROUTER_LOCAL] === 'true'
+    ? `annotation ${KUBE_ROUTER_LOCAL}`
+    : `externalTrafficPolicy ${spec?.externalTrafficPolicy ?? 'Cluster'}`;
 
 /** Undefined where none enters, or goes to Pods at once: then it stands among the bypasses. */
 export const entryOf = (facts: Facts) => {
@@ -83,7 +89,7 @@ export const entryOf = (facts: Facts) => {
     const own = kind.unannounced ?? (isLocal ? faultOf(facts, takers, !kind.announced && !blind, kind) : undefined);
     const failure = (isLocal ? sharedFault(facts) : undefined) ?? own;
     if (failure) local = `; ${failure.why}`;
-    const by = isLocal || isClosed ? `externalTrafficPolicy ${policy}` : 'before MetalLB 0.11, whatever the policy';
+    const by = isLocal || isClosed ? policyText(facts) : 'before MetalLB 0.11, whatever the policy';
     const enters = isLocal || isClosed || isStranded ? `${kind.enters}${local} (${by})` : kind.enters;
     /** With the ready Nodes through which it may enter, the load balancers that use its node ports, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
@@ -168,7 +174,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { policy, takers, unused, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
-  const asked = `Service ${name} has externalTrafficPolicy ${policy}`;
+  const asked = `Service ${name} has ${policyText(facts)}`;
   const fails = (evidence: string, remedy: string): Cause[] => [
     cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy),
   ];

@@ -101,7 +101,7 @@ const effectiveReport = (facts: Facts) => {
 /** gardener/gardener docs/development/high-availability.md; gardener.cloud/blog/2026/04 on zone awareness */
 const PLACED = [
   "Gardener's webhook for high availability keeps the Pods of this namespace",
-  'Nothing to do for clients of the same namespace; those of others may cross, but for an Istio ingress gateway in the same zone (newer releases of Gardener run one for each zone of a Seed: gardener/gardener#6997). With `spec.settings.zoneSelection` in the Seed newer releases put the control plane of a new Shoot in a zone of its workers. A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.',
+  'Nothing to do for clients of the same namespace; those of others may cross, but for an Istio ingress gateway in the same zone (Gardener from late 2022 on runs one for each zone of a Seed, unless `spec.settings.loadBalancerServices.zonalIngress.enabled` in that is false: gardener/gardener#6997, #12956). With `spec.settings.zoneSelection` in the Seed newer releases put the control plane of a new Shoot in a zone of its workers. A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.',
 ] as const;
 
 /** kubernetes-sigs/cluster-api-provider-gcp#569 */

@@ -111,7 +111,7 @@ const TOGETHER_REMEDY =
 
 /** gardener/gardener docs/usage/high-availability/shoot_high_availability.md */
 const OF_SHOOT =
-  'Pods in other zones need failure tolerance type `zone` (`spec.controlPlane.highAvailability.failureTolerance` of the Shoot): Gardener writes other changes back.';
+  'Pods in other zones need failure tolerance type `zone` (`spec.controlPlane.highAvailability.failureTolerance` of the Shoot): Gardener writes other changes back. Where one zone is meant, what comes to API servers from outside passes an Istio ingress gateway of that zone with `spec.settings.loadBalancerServices.zonalIngress.enabled: true` in the Seed (the default; Gardener has such gateways from late 2022 on, and the field from 1.131 on).';
 
 export const isStore = (workloads: readonly Pick<Workload, 'images' | 'kind' | 'replicas' | 'volumes'>[]): boolean =>
   workloads.some(
@@ -222,7 +222,7 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
       ? remedy
       : [remedy ?? '', first.remedy].join(' ').trim();
   // Where it may not run no label makes it run.
-  if (found[0]?.remedy === PINNED_REMEDY && remedy === undefined) return PINNED_REMEDY;
+  if (found[0]?.remedy === PINNED_REMEDY && remedy === undefined) return isOfGardener(facts) ? OF_SHOOT : PINNED_REMEDY;
   if (chosenBy(facts) !== '')
     return `${remedy ?? ''} What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them over zones: both are set where the operator, or the chart, takes replicas and constraints. ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;

@@ -168,13 +168,13 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const imported = ` Its slices are copies of those of cluster ${listed(clusters)}.`;
     const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
     const zoneless = `Their writer has to write zones and hints (EndpointSlices have \`zone\` and \`hints.forZones\`, Endpoints do not): without zones no setting of the Service and no webhook helps.${endpoints.length === 1 ? ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.' : ''}`;
-    const ofKnative = facts.bypasses.find(({ client }) => client === 'knative')?.setting;
-    const written = ofKnative ?? (endpoints.every(({ zone }) => zone === '') ? zoneless : undefined);
+    const knative = facts.bypasses.find(({ client }) => client === 'knative');
+    const written = knative?.setting ?? (endpoints.every(({ zone }) => zone === '') ? zoneless : undefined);
     // Custom resources have groups with a dot.
     const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
     const maker = owners.find(({ apiVersion }) => apiVersion.includes('.'));
     const writer = maker ? `the operator of ${maker.kind} ${maker.name}` : 'a person or another program';
-    const mirrored = ` The control plane copies them from Endpoints ${name}, which ${writer} writes, and which have no zones.`;
+    const mirrored = ` The control plane copies them from Endpoints ${name}, which ${writer} writes, and which have no zones.${knative ? ` In Knative ${knative.decides}.` : ''}`;
     const other = writers.find((own) => own !== undefined && !own.endsWith('.k8s.io'));
     const named = maker ? `The operator of ${maker.kind} ${maker.name}` : other && `By their label ${other}`;
     const made = named && ` ${named} writes them, and may revert changes of them.`;
