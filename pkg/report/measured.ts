@@ -55,8 +55,7 @@ const MAX_NAMED = 3;
 const isFarOff = (predicted: number | null, crossing: number | null = null): boolean =>
   predicted !== null && (crossing ?? 0) > predicted + FAR_OFF;
 
-const WHY_MORE =
-  'clients are not where the CPU of the Nodes is or keep old connections, or a proxy does not follow the hints';
+const WHY_MORE = 'clients are not where the CPU is, or keep old connections, or a proxy does not follow the hints';
 
 /** Services that should keep their traffic by everything that objects show, and do not. */
 const contradictions = ({ services }: AuditReport): string => {

@@ -53,8 +53,7 @@ export type TrafficDistribution = keyof typeof TRAFFIC_DISTRIBUTIONS;
 export const DISTRIBUTION_NAMES = Object.keys(TRAFFIC_DISTRIBUTIONS) as TrafficDistribution[];
 
 /** `1.34`: since when a value is known without a gate being switched on. */
-export const distributionSince = (name: TrafficDistribution): string =>
-  `1.${GATES[TRAFFIC_DISTRIBUTIONS[name].gate].on}`;
+export const distributionSince = (of: TrafficDistribution): string => `1.${GATES[TRAFFIC_DISTRIBUTIONS[of].gate].on}`;
 
 /** `namespace/name`, or the name alone. */
 export const fullName = ({ metadata }: KubernetesObject): string =>

@@ -621,7 +621,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'Headless',
     /no share can be predicted \(headless/,
-    /a second Service beside it/,
+    /a second Service; not for gRPC/,
   ],
   [
     'https://github.com/grafana/mimir/issues/16177',

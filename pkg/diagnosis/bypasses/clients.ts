@@ -144,8 +144,7 @@ export const CLIENTS = clients({
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
   },
   'istio-gateway': {
-    decides:
-      'Envoy chooses by locality: a DestinationRule (with `outlierDetection`), then trafficDistribution, then the mesh',
+    decides: 'Envoy chooses by locality: DestinationRule (`outlierDetection`), then trafficDistribution, then the mesh',
     ...byEnvoy(25),
     source: 'istio/istio pilot/pkg/model/service.go; #54715',
   },

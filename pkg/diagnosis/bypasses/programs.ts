@@ -26,8 +26,7 @@ const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
 const OF_ROCKETMQ =
   '`-Drocketmq.zone` of brokers and clients, and of these `-Drocketmq.zone.mode=true` (RocketMQ 5; before: `AllocateMachineRoomNearby` of consumers, and a `MessageQueueSelector` of producers by names of brokers; `SelectMessageQueueByMachineRoom` selects nothing; outside: `hostNetwork: true` of its Broker)';
-const BY_PARTITION =
-  'clients take the leaders of partitions from any broker, and connect to those, or to replicas of their rack';
+const BY_PARTITION = 'clients learn leaders of partitions from brokers, and connect to those or replicas of their rack';
 export const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
 export const BY_ROLES = 'its Pods find others by a membership of their own, and connect to all zones';

@@ -119,13 +119,13 @@ const sharesCause = (facts: Facts): Cause[] => {
 };
 
 const WRITTEN_BEFORE = 'Have the slice written anew: its endpoints take the zone of their Node then.';
-const LOST_NODE =
-  'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes with it.';
+const LOST_NODE = 'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes too.';
+const LEASE_REMEDY =
+  'Delete the lease of that address in etcd (`/registry/masterleases/<address>`): API servers write these endpoints from leases, over what is changed by hand.';
 
 /** Providers whose clusters are in one datacenter: DigitalOcean, Linode, Vultr. */
 const WITHOUT_ZONES = /^(?:doks\.digitalocean|lke\.linode|vke\.vultr)\.com\//;
-const ONE_PLACE =
-  'Its provider has a cluster in one datacenter, without zones: nothing can cross, and nothing is to set.';
+const ONE_PLACE = 'Its provider has clusters in one datacenter, no zones: nothing can cross, and nothing is to set.';
 
 export const inOnePlace = (nodes: readonly Node[]): boolean => {
   const isOne = ({ metadata }: Node) => Object.keys(metadata?.labels ?? {}).some((own) => WITHOUT_ZONES.test(own));
@@ -241,9 +241,6 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
     ? given('HintsLost', `${none} the Nodes as they are allow it.${lastEvent(facts)}`, ofRelease(facts.version))
     : given('HintsNotWritten', `${none} ${facts.wish.message.replace(/\.$/, '')}.`);
 };
-
-const LEASE_REMEDY =
-  'Delete the lease of that address in etcd (`/registry/masterleases/<address>`): API servers write these endpoints from leases, over what is changed by hand.';
 
 /** What the EndpointSlice controller would have written by now: it is behind, or does not run (kubernetes#107583, #117193). */
 export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index }: Facts): Cause[] => {

@@ -81,8 +81,7 @@ const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undef
     : undefined;
 };
 
-const OR_SHARES =
-  ' Or give zones shares by `localityLbSetting.distribute` of its DestinationRule: then nothing fails over to others.';
+const OR_SHARES = ' Or give zones shares by `localityLbSetting.distribute` of its DestinationRule, without failover.';
 
 const unevenCauses = (facts: Facts): Cause[] =>
   facts.traffics.flatMap(({ routes, traffic, count }) => {

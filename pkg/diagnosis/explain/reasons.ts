@@ -13,8 +13,7 @@ export const SPREAD =
 
 export const DIAGNOSIS_REASONS = {
   ExternalName: 'Give the Service a selector if its Pods are in this cluster.',
-  Headless:
-    'Give it a cluster IP (a second Service beside it; not for gRPC), or let clients choose by zone themselves.',
+  Headless: 'Give it a cluster IP (a second Service; not for gRPC), or let clients choose by zone themselves.',
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:
@@ -30,10 +29,8 @@ export const DIAGNOSIS_REASONS = {
     'Change the Service (an annotation will do): the controller writes its slices anew; those of other writers have to be fixed there. Where nothing comes of it, see whether kube-controller-manager runs its EndpointSlice controller (its log), and restart it.',
   HintsNotWritten:
     'See whether the EndpointSlice controller runs (kube-controller-manager, its logs and events), and whether its version knows the field.',
-  WebhookMissing:
-    'Install `endpointslice-webhook`, or from Kubernetes 1.31 use `spec.trafficDistribution` instead of the label.',
-  WebhookWithoutEndpoint:
-    'See why the Pods of the webhook are not ready; the settings-reconciler repairs the slices once they are.',
+  WebhookMissing: 'Install `endpointslice-webhook`, or from 1.31 use `spec.trafficDistribution` instead of the label.',
+  WebhookWithoutEndpoint: 'See why its Pods are not ready; the settings-reconciler repairs the slices once they are.',
   WebhookCertificateExpired:
     'Renew the authority; the webhook does so itself where its built-in one is in use and it may write its Secret and configuration.',
   WebhookDoesNotSelect:
@@ -52,8 +49,7 @@ export const DIAGNOSIS_REASONS = {
   HintedForOtherZone: `Run as many endpoints in each zone as its share of the CPU asks for. ${USE_FIELD} CPU and hints each endpoint for its own zone.`,
   UnevenLoad:
     'Spread the Pods as the clients are spread (a topologySpreadConstraint with `maxSkew: 1`, or one Deployment per zone), or see with `kubectl topology simulate` what the strategies `proportional` and `load-aware` would do.',
-  StickyClients:
-    'Set `sessionAffinity: None` where no session has to stay, or have the proxy in front keep sessions by cookie.',
+  StickyClients: 'Set `sessionAffinity: None` where no session has to stay, or have the proxy keep sessions by cookie.',
   NoGrowth:
     'Add an autoscaler, or scale each zone by itself (one Deployment per zone): once traffic stays in its zone, load follows the clients.',
   LoadBalancerTraffic: 'Let the load balancer send to targets of its own zone, where it can.',

@@ -84,8 +84,7 @@ const ANTREA_ALPHA = {
 };
 
 const LEAVES = 'leaves Services to kube-proxy, which has to run.';
-const ON_NODE =
-  'Where a DaemonSet serves every Node, `internalTrafficPolicy: Local` keeps connections on theirs, without fallback.';
+const ON_NODE = 'With a DaemonSet on every Node `internalTrafficPolicy: Local` keeps connections there, no fallback.';
 
 const tableOf = <Name extends string>(rows: readonly DataPlane<Name>[]): readonly DataPlane<Name>[] => rows;
 

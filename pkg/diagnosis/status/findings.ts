@@ -12,8 +12,7 @@ export const STATUS_REASONS = {
   LeaseStale: 'See the logs of the component: it is down, hangs, or cannot reach the API server.',
   NoLeader: 'See why its Pods do not start, or whether they may write the Lease.',
   HintsNotCarried: 'Bring the flow-controller back; it plans anew at once.',
-  AdmissionMissing:
-    'See the log of the endpointslice-webhook: it registers itself, unless the chart does (`registration: chart`).',
+  AdmissionMissing: 'See the log of the webhook: it registers itself, unless the chart does (`registration: chart`).',
   RegistrationWithoutInstallation: 'Delete the MutatingWebhookConfiguration if that installation is gone for good.',
   AuthorityMissing: 'Check whether another writer empties the field; the webhook restores it at its next check.',
   AuthorityExpiring:

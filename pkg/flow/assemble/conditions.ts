@@ -91,8 +91,7 @@ const observedOf = ({ strategy, settings, time, turn, source, problem }: Finding
 };
 
 const LIMITED: Readonly<Record<PlanLimit, string>> = {
-  PlanCutShort:
-    'the best plan of a limited search is in force: there are too many different capacities to try all plans',
+  PlanCutShort: 'the best plan of a limited search is in force: too many different capacities to try all plans',
   PlanTimedOut: 'planning did not end in time: only own zones, no hints and the previous plan are compared',
 };
 
