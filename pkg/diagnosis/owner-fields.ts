@@ -37,13 +37,11 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
 /** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment. */
 const PARAMETERS = 'spec.infrastructure.parametersRef';
 
-/** fluxcd/flagger#1943, open-telemetry/opentelemetry-operator#5141 */
+/** fluxcd/flagger#1943, open-telemetry/opentelemetry-operator#5141; #1401, #1517 */
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';
-/** open-telemetry/opentelemetry-operator#1401, #1517 */
 const BY_MODE = 'spec.mode daemonset, for which releases from spring 2023 on set Local (update an older one)';
 const IN_SPEC = { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' };
-
-/** application-stacks/runtime-component-operator#750, OpenLiberty/open-liberty-operator#827 */
+// application-stacks/runtime-component-operator#750, OpenLiberty/open-liberty-operator#827
 const UNASKED = { service: 'spec.service.disableTopology (from 2026 on), without which it writes the annotations' };
 
 /** Fields of custom resources that their operators make an object from, by API group: as the definitions of the operators have them. */

@@ -3263,7 +3263,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'Headless',
     /^✗ no setting of this Service/,
-    /→ Leave it headless: before Kubernetes 1\.21 no Service routes by zone/,
+    /→ Leave it headless: .* a proxy in between/,
     /kubectl expose/,
   ],
   [

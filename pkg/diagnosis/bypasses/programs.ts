@@ -38,9 +38,7 @@ const OF_NATS =
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatever zone, that `-storageNode` names';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
 const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
-/** elastic/elasticsearch#45735, #60236; opensearch-project/OpenSearch#760, #1107 */
-const OF_SHARDS =
-  'clients without sniffing keep to a cluster IP; which copies of shards are asked no Service decides: by awareness attributes those of the same zone, up to Elasticsearch 7.x, and in OpenSearch with `cluster.search.ignore_awareness_attributes: false`';
+const OF_SHARDS = 'clients without sniffing keep to a cluster IP; awareness attributes choose near shards up to 7.x'; // elastic/elasticsearch#45735
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_SLOT = 'any member names the one that has the key, and clients connect to that, in whatever zone it is';
 const BY_HELLO =
@@ -112,8 +110,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
   // vitessio/vitess#3355
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
-  // apache/spark-kubernetes-operator#718, kubeflow/spark-operator#2102; ray-project/kuberay#948, #2117
-  [/-(?:driver|head)-svc$/, `${IN_ONE} (\`spark.kubernetes.node.selector.*\` of Spark)`, true, BY_JOB],
+  [/-(?:driver|head)-svc$/, `${IN_ONE} (\`spark.kubernetes.node.selector.*\` of Spark)`, true, BY_JOB], // kubeflow/spark-operator#2102, kuberay#2117
   [/talon-gateway/, '`TALON_ZONE_AFFINITY=true` (and `TALON_ZONE`, or its Node)', true, BY_ROLES], // milvus-io/talon#532
   [/\btrino\b/, '`node-scheduler.policy=topology`, with `node-scheduler.network-topology.*`', true, BY_ROLES], // trino#15705
   [/\bspegel/, 'a release of its chart for each zone, by `nodeSelector`', true, BY_ROLES], // spegel-org/spegel#461

@@ -169,7 +169,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     !only && wish.reason === 'NotRequested' && isShort && facts.endpoints.every(({ zone }) => zone !== '');
   const [request] = isAlone && lying.some(({ reason }) => reason === 'SingleEndpoint') ? asked : [];
   const isVainRequest = request?.reason === 'NotRequested';
-  // Clients would be kept with the Pods that are not ready.
   const isLoss = facts.notServing.length > 0 && facts.endpoints.length - facts.notServing.length < 2;
   const isNone = isSingle || isVainRequest || isLoss || (isAlone && (isChosen || waiting.length > 0));
   const isPointless = inOnePlace(nodes) || (!wanted && isNone);

@@ -287,9 +287,9 @@ export const fixOf = (reason: CauseReason, facts: Facts, tryOut: (changes: reado
   const isHere = isReverted && steps.every(({ note }) => note?.way === undefined);
   const reverted = isHere ? steps.filter(({ step }) => isChange(step)) : [];
   const kept = steps.map(({ step }) => step).filter((step) => !isReverted || !isChange(step));
-  const isSaid = reason !== 'OverloadThreshold' && steps.some(({ step }) => isChange(step));
-  const advised = isSaid ? [] : ownersFor(reason, facts);
-  const notes = new Set([...steps.flatMap(({ note }) => note?.line ?? []), ...advised]);
+  const isSaid = steps.some(({ step }) => isChange(step)) && reason !== 'OverloadThreshold';
+  const more = isSaid ? [] : ownersFor(reason, facts);
+  const notes = new Set([...steps.flatMap(({ note }) => note?.line ?? []), ...more]);
   return [...kept, ...notes, ...reverted.map(({ advice }) => advice)].map((step) =>
     (isChange(step) ? commandOf(step) : step)
       .replaceAll('{slices}', `endpointslices -n ${namespace} -l ${LABEL_SERVICE_NAME}=${name}`)

@@ -100,8 +100,6 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
 
 const MEMBERS_REMEDY =
   'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
-const OLD_HEADLESS =
-  'Leave it headless: before Kubernetes 1.21 no Service routes by zone. Have clients balance over all its addresses (gRPC: `round_robin`), or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** mariadb-corporation/maxscale-docker#57; mariadb.com "MariaDB Monitor" */
 const PICKED =
   'Set in maxscale.cnf what its monitor makes the primary (`servers_no_promotion` for servers of other zones, `maxctrl call command mariadbmon switchover` now): MaxScale sends writes there, whatever `rank` or a Service says.';
@@ -143,8 +141,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const isPicked = callers.some(({ runner: { images } }) => /maxscale/.test(images.join()));
   const isOnly = (client: string) => client === 'headless' && endpoints.length === 1 && !isPicked;
   const ofProgram = facts.bypasses.find(({ known, client }) => known !== undefined || isOnly(client));
-  const plain = isTooOld('NotRequested', facts) ? OLD_HEADLESS : undefined;
-  const ofSet = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : plain;
+  const ofSet = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
   const usual = isPicked ? PICKED : ofSet;
   const has = ofProgram?.setting.startsWith('none') ? ', and of its program' : '; what helps:';
   const members = ofProgram ? `No setting of it makes zones count${has} ${ofProgram.setting}.` : usual;
@@ -153,7 +150,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const unmapped = apart && ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`;
   const none = `Service ${name} has clusterIP None${ofProgram?.known === 'members' ? `: ${ofProgram.decides}` : ''}.${unmapped ?? ''}`;
   const causes = facts.families.flatMap((family) => emptyFamily(facts, family));
-  const isKept = members === undefined && stickyCauses(facts).length > 0;
+  const isKept = members === undefined && (isTooOld('NotRequested', facts) || stickyCauses(facts).length > 0);
   const calls = facts.bypasses.find(({ client }) => client === 'kube-apiserver' && !facts.index.bypasses.isHosted);
   const whole = calls ? `${none} ${calls.decides}.` : none;
   const headless = cause('wanted', 'Headless', whole, calls ? CALL_REMEDY : isKept ? KEPT_HEADLESS : members);
