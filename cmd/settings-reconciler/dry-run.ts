@@ -17,9 +17,8 @@ export const collectDecisions = (
 ): NamespaceDecision[] => {
   const options = { caches, config, context: createContext(caches, { current: version }, routers) };
   const [decide, decideRelease] = [createDecider(options), createReleaseDecider(options)];
-  return namespaceNames(caches)
-    .sort()
-    .flatMap((name) => decide(name) ?? decideRelease(name) ?? []);
+  const names = namespaceNames(caches).sort();
+  return names.flatMap((name) => decide(name) ?? decideRelease(name) ?? []);
 };
 
 /**

@@ -37,9 +37,8 @@ export const ROUNDING = 1e-9;
 export const peakOf = (load: ZoneLoad, weigh = asItIs): { readonly zone: string; readonly load: number } => {
   const { loads } = loadByZone(load);
   if (loads.size === 0) return { zone: '', load: sumOf(load.demand.values()) > 0 ? Infinity : 0 };
-  return [...loads]
-    .map(([zone, own]) => ({ zone, load: weigh(own, zone) }))
-    .reduce((most, next) => (next.load > most.load + ROUNDING ? next : most));
+  const weighed = Array.from(loads, ([zone, own]) => ({ zone, load: weigh(own, zone) }));
+  return weighed.reduce((most, next) => (next.load > most.load + ROUNDING ? next : most));
 };
 
 /** The busiest endpoint now and when only `left` of the endpoints serve. It is too much where it is above the limit, and was not before. */

@@ -219,9 +219,8 @@ export const plannedEndpoints = (compiled: Compiled, groups: readonly Group[]): 
       entry.count -= 1;
       kept.add(endpoint);
     }
-    const rest = [...left]
-      .sort(([a], [b]) => byText(a, b))
-      .flatMap(([, { zones, count }]) => Array.from({ length: count }, () => zones));
+    const sorted = [...left].sort(([a], [b]) => byText(a, b));
+    const rest = sorted.flatMap(([, { zones, count }]) => Array.from({ length: count }, () => zones));
     return endpoints.map((endpoint): PlannedEndpoint => {
       if (kept.has(endpoint)) return { name: endpoint.name, forZones: [...new Set(endpoint.forZones)].sort(byText) };
       return { name: endpoint.name, forZones: namesOf(compiled, rest.shift() ?? [], endpoint, idle) };

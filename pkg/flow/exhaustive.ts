@@ -169,9 +169,8 @@ const leastFigures = (problem: Problem, served: readonly number[], limits: reado
 
 /** Every combination of endpoints per zone that might be as good as the incumbent, the most promising first. */
 const candidatesOf = (problem: Problem, incumbent: Figures) => {
-  const limits = problem.classes
-    .flatMap(({ limit, count }) => Array.from({ length: count }, () => limit))
-    .sort((a, b) => b - a);
+  const each = problem.classes.flatMap(({ limit, count }) => Array.from({ length: count }, () => limit));
+  const limits = each.sort((a, b) => b - a);
   const found: (Figures & { readonly served: readonly number[] })[] = [];
   const served = problem.demand.map(() => problem.minEndpoints);
   for (;;) {

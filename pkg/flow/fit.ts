@@ -127,9 +127,8 @@ const releases = (problem: Problem, zone: number, own: number, rates: readonly n
 
 /** What one endpoint of each other zone carries, and of each two of them together. */
 const partsOf = (problem: Problem, counts: readonly number[], zone: number): number[] => {
-  const rates = problem.demand
-    .map((demand, other) => demand / (counts[other] ?? 1))
-    .filter((_, other) => other !== zone);
+  const all = problem.demand.map((demand, other) => demand / (counts[other] ?? 1));
+  const rates = all.filter((_, other) => other !== zone);
   const pairs = rates.length === 2 ? [(rates[0] ?? 0) + (rates[1] ?? 0)] : [];
   return [...rates, ...pairs];
 };

@@ -36,9 +36,8 @@ const toPlan = (input: PlanInput, decided: Omit<Plan, keyof PlanFigures | 'chang
 const withoutDemand = (input: PlanInput): Plan => {
   const none = input.endpoints.length === 0;
   const spread = none || input.spreadInForce === true || input.endpoints.some(({ zone }) => zone === '');
-  const endpoints = [...input.endpoints]
-    .sort((a, b) => byText(a.name, b.name))
-    .map(({ name, zone }) => ({ name, forZones: spread ? [] : [zone] }));
+  const sorted = [...input.endpoints].sort((a, b) => byText(a.name, b.name));
+  const endpoints = sorted.map(({ name, zone }) => ({ name, forZones: spread ? [] : [zone] }));
   const share = none ? 0 : 1;
   return toPlan(input, { spread, endpoints, bounds: { lp: share, integrality: share }, exact: true, cutShort: false });
 };

@@ -41,10 +41,8 @@ const lower = (problem: Problem, start: readonly number[], first: Solution): Sol
       const count = counts[zone] ?? 0;
       return count <= step ? -Infinity : zoneCostAt(problem, zone, count) - zoneCostAt(problem, zone, count - step);
     };
-    const order = counts
-      .map((_, zone) => ({ zone, gain: saving(zone) }))
-      .sort((a, b) => b.gain - a.gain || a.zone - b.zone);
-    for (const { zone } of order) {
+    const gains = counts.map((_, zone) => ({ zone, gain: saving(zone) }));
+    for (const { zone } of gains.sort((a, b) => b.gain - a.gain || a.zone - b.zone)) {
       while (saving(zone) > EPSILON) {
         const next = counts.with(zone, (counts[zone] ?? 0) - step);
         const fitted = attempt(problem, next);

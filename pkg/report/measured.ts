@@ -77,11 +77,10 @@ const pastSentence = ({ services }: AuditReport): string => {
   const [first] = seeing;
   if (first === undefined) return '';
   const where = `(${metersText(first.past)})`;
-  const found = seeing
-    .filter(({ past }) => past.connections > 0)
-    .sort((a, b) => b.past.connections - a.past.connections);
+  const found = seeing.filter(({ past }) => past.connections > 0);
   if (found.length === 0) return `No connection to their Pods was measured past these Services ${where}.`;
-  const named = found.map((own) => `${serviceKeyOfRef(own)} (${percentText(own.past.share)} of its connections)`);
+  const sorted = found.sort((a, b) => b.past.connections - a.past.connections);
+  const named = sorted.map((own) => `${serviceKeyOfRef(own)} (${percentText(own.past.share)} of its connections)`);
   return `Connections were measured past ${firstFew(named, MAX_NAMED)}, to the addresses of their Pods ${where}.`;
 };
 

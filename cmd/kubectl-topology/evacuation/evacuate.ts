@@ -99,9 +99,8 @@ const check = async (
     except(listAll<Namespace>(client, NAMESPACES, {}, io.signal), isForbidden),
   ]);
   const namespaces = new Map(found.map((item) => [nameOf(item), item.metadata?.labels ?? {}]));
-  const others = running
-    .filter(({ metadata: { uid } }) => uid !== wish.metadata.uid)
-    .map((evacuation) => asEvacuation(evacuation, namespaces));
+  const beside = running.filter(({ metadata: { uid } }) => uid !== wish.metadata.uid);
+  const others = beside.map((evacuation) => asEvacuation(evacuation, namespaces));
   const measured = await readMeasured(snapshot, flags, io);
   const options = { now: io.now(), ...limitsOf(flags), ...defined({ measured, namespace }) };
   const checked = checkEvacuation(snapshot, asEvacuation(wish, namespaces), others, options);

@@ -58,9 +58,8 @@ const createSubjects = (options: {
   const namespacesOf = (extension: ReadExtension): string[] => {
     const own = extensionClassOf(extension) ?? 'shoot';
     if (own === 'shoot') return [extension.metadata?.namespace ?? ''];
-    return namespaceNames(caches)
-      .filter((name) => ownerOfName(name) === OWNERS[own])
-      .sort();
+    const names = namespaceNames(caches).filter((name) => ownerOfName(name) === OWNERS[own]);
+    return names.sort();
   };
   /** Keys of the Extensions that a namespace concerns. */
   const keysFor = (name: string): string[] => {

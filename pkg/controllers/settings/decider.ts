@@ -72,10 +72,8 @@ const freshest = (clusters: readonly Cluster[]): Cluster | undefined => {
     const text = metadata?.resourceVersion ?? '';
     return /^\d+$/.test(text) ? BigInt(text) : 0n;
   };
-  const [found] = clusters
-    .filter(({ spec }) => spec?.seed !== undefined)
-    .sort((one, other) => Number(version(other) - version(one)));
-  return found;
+  const known = clusters.filter(({ spec }) => spec?.seed !== undefined);
+  return known.sort((one, other) => Number(version(other) - version(one)))[0];
 };
 
 /**

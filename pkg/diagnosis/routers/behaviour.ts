@@ -24,9 +24,8 @@ const isSafe = (rule: HintRule): boolean => Object.values(fallbacks(rule)).every
 /** The release from which all that follow hints are as wanted; null: there is none. */
 export const firstRelease = (versions: DataPlane['versions'], isWanted: (rule: HintRule) => boolean): string | null => {
   const other = versions.findIndex(({ rule }) => !isWanted(rule));
-  const first = versions
-    .slice(0, other < 0 ? undefined : other)
-    .findLast(({ rule, when }) => rule.optIn !== undefined && when === undefined);
+  const wanted = versions.slice(0, other < 0 ? undefined : other);
+  const first = wanted.findLast(({ rule, when }) => rule.optIn !== undefined && when === undefined);
   return first?.since?.join('.') ?? null;
 };
 

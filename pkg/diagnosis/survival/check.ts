@@ -100,9 +100,8 @@ const evacuated = (slice: EndpointSlice, zone: string, clientZones: readonly str
 /** What an evacuation costs the control plane: every slice of a Service that moves is written, the endpoints that stay take over. */
 const writesOf = (snapshot: ClusterSnapshot, report: SurvivalReport, zone: string) => {
   const [slices, zones] = [slicesByService(itemsOf(snapshot.slices)), zonesOf(snapshot)];
-  const written = moving(report)
-    .flatMap((service) => slices.get(serviceKeyOfRef(service)) ?? [])
-    .map((slice) => evacuated(slice, zone, zones));
+  const own = moving(report).flatMap((service) => slices.get(serviceKeyOfRef(service)) ?? []);
+  const written = own.map((slice) => evacuated(slice, zone, zones));
   const bytes = sumBy(written, (slice) => Buffer.byteLength(JSON.stringify(slice)));
   const proxies = itemsOf(snapshot.nodes).filter(isNodeReady).length;
   const puts = written.filter(isControllerSlice).length;
