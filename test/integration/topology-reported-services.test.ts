@@ -1732,7 +1732,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'PortOfSomePods',
     /ingress-nginx/,
-    /0 of 3 ready endpoints .*Pods without its port too \(worker-0\): .*port 0.* → Have the selector take/,
+    /0 of 3 ready endpoints .*Pods without its port too \(worker-0\): .*port 0.* a newer release does not\. → Give all its Pods the port/,
   ],
   [
     'https://github.com/eksctl-io/eksctl/issues/542',

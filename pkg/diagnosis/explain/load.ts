@@ -221,8 +221,7 @@ const OF_ZTUNNEL =
 /** emissary-ingress/emissary#326, #1257; by default it goes to the cluster IP, in which it sees one address */
 const OF_EMISSARY =
   'Have {mapping} name a KubernetesEndpointResolver as `resolver`, with a `load_balancer`: Emissary then balances requests over Pods, in whatever zone. Or: ';
-const NAMED_REMEDY =
-  'Name the port `grpc-…`, or set its `appProtocol: grpc`, which comes before the name: then sidecars balance requests.';
+const NAMED_REMEDY = 'Name the port `grpc-…`, or set its `appProtocol: grpc`: then sidecars balance requests.';
 
 /** traefik/traefik#10303, #13358, #6069 */
 const NATIVE_REMEDY =

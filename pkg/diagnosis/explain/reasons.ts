@@ -2,8 +2,7 @@
 // the codes mean stands in docs/reference/reasons.md.
 import { MISSES_LATE_ZONE, REASONS, type Reason } from '../../upstream/index.ts';
 
-const USE_FIELD =
-  'Or replace the annotation by `spec.trafficDistribution` (Kubernetes 1.31 and newer), which does not look at';
+const USE_FIELD = 'Or replace the annotation by `spec.trafficDistribution` (1.31 and newer), which does not look at';
 
 /** `1.34 to 1.36`. */
 export const LATE_ZONE_VERSIONS = MISSES_LATE_ZONE.map((minor) => `1.${minor}`).join(' to ');

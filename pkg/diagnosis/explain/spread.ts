@@ -38,8 +38,7 @@ export const spreadText = (facts: Facts): string => {
 const UNSELECTED_REMEDY =
   'Give these zones Nodes with those labels (a node pool in each), or ask for labels that Nodes of all zones have, then restart the workload: a topologySpreadConstraint counts only zones of Nodes that a nodeSelector or node affinity allows.';
 
-const CORDONED_REMEDY =
-  'Uncordon a Node there, or add one: Pods that run elsewhere stay until they are placed anew (restart the workload).';
+const CORDONED_REMEDY = 'Uncordon a Node there, or add one, and restart the workload: Pods that run elsewhere stay.';
 
 /** Zones that are empty because every Node there keeps these Pods away, and what would help against more than taints; undefined: none is. */
 const barred = (facts: Facts, workload: Workload, zones: readonly string[]) => {

@@ -235,18 +235,15 @@ export const nodeCauses = ({ wish, nodes, hosts, index: { routers } }: Facts): C
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
-/** kubernetes/ingress-nginx#9141, #9149 */
-const OF_PORTLESS =
-  'Have the selector take Pods with the port only, by a label of their own, or update ingress-nginx to a newer release.';
-
 /** Peers find one another by a headless Service before they are ready. */
 export const failingCauses = (facts: Facts): Cause[] => {
   const { name, service, slices, endpoints, nodes, notServing, noZones, bypasses, index, workloads } = facts;
+  // kubernetes/ingress-nginx#9141, #9149
   const isOld = index.bypasses.images.some((image) => /ingress-nginx\/controller:v1\.4\.0\b/.test(image));
   const isMisled = isOld && bypasses.some(({ client }) => client === 'ingress-nginx');
   const all = slices.flatMap(({ ports, endpoints: own }) => (isMisled && !ports?.length ? (own ?? []) : []));
   const bare = all.filter(({ addresses: [own] }) => !endpoints.some(({ address }) => address === own));
-  const portless = `The selector of Service ${name} takes Pods without its port too (${listed(bare.map(({ targetRef, addresses }) => targetRef?.name ?? addresses.join()))}): ingress-nginx 1.4.0 sends to them, at port 0, and these requests fail (502).`;
+  const portless = `The selector of Service ${name} takes Pods without its port too (${listed(bare.map(({ targetRef, addresses }) => targetRef?.name ?? addresses.join()))}): ingress-nginx 1.4.0 sends to them, at port 0, and these requests fail (502); a newer release does not.`;
   const callers = callingOf(service, index.bypasses).callers.filter(({ runner }) => runner.name !== workloads[0]?.name);
   const isAsked = service.spec?.clusterIP !== 'None' || callers.length > 0;
   // tektoncd/operator#3228, vllm-project/semantic-router#2039
@@ -263,7 +260,7 @@ export const failingCauses = (facts: Facts): Cause[] => {
     ...bypasses.flatMap(({ fails, evidence: { object }, decides, setting }) =>
       fails ? cause('used', 'NoLocalEndpoints', `${object}: ${decides}.`, `Run ${setting}.`) : [],
     ),
-    ...(bare.length > 0 ? [cause('used', 'PortOfSomePods', portless, OF_PORTLESS)] : []),
+    ...(bare.length > 0 ? [cause('used', 'PortOfSomePods', portless)] : []),
     ...(images.size > 0 && others.length > 0 ? [cause('used', 'PortOfSomePods', mixed)] : []),
     ...(notServing.length > 0 && isAsked ? [cause('used', 'PublishedNotReady', unready)] : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),

@@ -112,7 +112,7 @@ const AUTO_DNS_REMEDY =
   'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node. Pods of the CoreDNS add-on would serve Nodes of other kinds only.';
 const PORT_REMEDY = 'Give the port of the container that name, or set `targetPort` to its number.';
 const UNWRITTEN_REMEDY =
-  'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh), with addresses of the family of its cluster IP. Where they are of the other, make the Service anew with that in `spec.ipFamilies`: the first cannot be changed.';
+  'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh). Where they are of the other family, make the Service anew with that in `spec.ipFamilies`: the first cannot be changed.';
 const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` and `hints.forZones`.';
 
 /** Labels of slices that are copies: of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */

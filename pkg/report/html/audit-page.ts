@@ -94,8 +94,7 @@ const DARK = `
 const CELLS = [1, 2, 3, 4]
   .flatMap((level) =>
     ['stay', 'cross'].map(
-      (kind) =>
-        `.heat-map .${kind}-${level} { background: var(--${kind}-${level}); color: var(--${kind}-${level}-text); }`,
+      (of) => `.heat-map .${of}-${level} { background: var(--${of}-${level}); color: var(--${of}-${level}-text); }`,
     ),
   )
   .join('\n');
