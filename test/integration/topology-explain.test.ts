@@ -39,6 +39,7 @@ const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   ZoneFailsHealthCheck: 'what spreads the Pods is another cause',
   ZoneIsNone: 'the pool of Nodes has to be another',
   SingleZone: 'nothing is wrong',
+  ExternalName: 'zones are up to what answers the name',
   NodesInOneZone: 'nothing crosses; Nodes are added where the cluster is made',
   PortOfSomePods: 'its slices say which Pods have the port; another is given where they are made',
   HintsIgnored: 'no setting of the Service or the cluster makes this version of the data plane read hints',

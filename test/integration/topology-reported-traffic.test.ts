@@ -2071,12 +2071,8 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     MEMBERS,
     /scraper/,
   ],
-  [
-    'https://github.com/spegel-org/spegel/issues/461',
-    members('ghcr.io/spegel-org/spegel:v0.0.22'),
-    GOES_ON,
-    /→ a release of its chart for each zone/,
-  ],
+  ['https://github.com/spegel-org/spegel/issues/461', members('x/spegel:v0.0.22'), GOES_ON, /→ a release of its chart/],
+  ['https://github.com/Alluxio/alluxio/pull/7893', members('alluxio/alluxio:2.8.1'), MEMBERS, /locality\.rack/],
   [
     'https://github.com/F5Networks/k8s-bigip-ctlr/issues/3403',
     { extra: [beside('cis.f5.com/v1', 'VirtualServer', { pools: [{ service: 'web', servicePort: 80 }] })] },

@@ -40,7 +40,7 @@ const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all 
 const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
 const OF_SHARDS = 'clients without sniffing keep to a cluster IP; awareness attributes choose near shards up to 7.x'; // elastic/elasticsearch#45735
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
-const BY_SLOT = 'any member names the one that has the key, and clients connect to that, in whatever zone it is';
+const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone it is';
 const BY_HELLO =
   'drivers learn the members from the one that they reach, and connect to these (older ones with `replicaSet` only; none with `directConnection=true`)';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
@@ -115,6 +115,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/\btrino\b/, '`node-scheduler.policy=topology`, with `node-scheduler.network-topology.*`', true, BY_ROLES], // trino#15705
   [/\bspegel/, 'a release of its chart for each zone, by `nodeSelector`', true, BY_ROLES], // spegel-org/spegel#461
   [/\b(?:pinot|druid|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
+  [/\balluxio\b/, '`alluxio.locality.rack` with the zone, of workers and clients', true, BY_SLOT], // Alluxio/alluxio#7893
   [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
   // thanos-io/thanos#5335
   [/\bminio\b|dgraph|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS],

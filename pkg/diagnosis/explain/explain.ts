@@ -241,8 +241,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const once = said.filter((each) => !again.includes(each) && !(only && vain.includes(each)));
   return once.map((each) => {
     if (each === first && only === undefined && !isEdge) return { ...each, remedy: `${sets}${TOO_OLD}` };
-    const isBehind = facts.bypasses.every((own) => own.behind);
-    // Where another Pod is no remedy, what goes on from the one comes before.
+    const isBehind = facts.bypasses.every((own) => own.behind); // Said first where another Pod is no remedy.
     const isPassedOn = isBehind && each.reason === 'SingleEndpoint' && isStore(facts.workloads);
     if (!isPassedOn && (each !== hint || each.reason === 'NotRequested' || isBehind)) return each;
     return { ...each, evidence: `${says}${each.evidence}`, remedy: only ?? `${sets}${each.remedy}` };

@@ -13,7 +13,7 @@ import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, TEMPLATE, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
-import { chosenBy, evacuatedZones, hasFew, placing } from './spread.ts';
+import { chosenBy, evacuatedZones, hasFew, isStore, placing } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
@@ -87,8 +87,7 @@ const webhookPods =
     return [...new Set(namespaces)].map((namespace) => `${verb} -n ${namespace} -l ${label}`);
   };
 
-const GATES =
-  '# where you run the control plane: --feature-gates of kube-apiserver, kube-controller-manager and kube-proxy:';
+const GATES = '# if you run the control plane: --feature-gates of kube-apiserver, kube-controller-manager, kube-proxy:';
 const gatesOfAll = ({ nodes }: Pick<Facts, 'nodes'>) =>
   nodes.some(isManaged) ? [] : [`${GATES} TopologyAwareHints=true`];
 
@@ -136,7 +135,6 @@ const FIXES: Partial<Readonly<Record<CauseReason, Ways>>> = {
   ...alike([SHOW_SLICES], 'EndpointWithoutHint', 'NodeNotHinted', 'UnusedWithoutHint'),
   ...alike([SHOW_POLICY], 'LoadNotObserved', 'PlanNotInForce', 'PlanSpread'),
   ...alike(MORE_PODS, 'SingleEndpoint', 'PodsNotSpread'),
-  ExternalName: ['# if its Pods are in this cluster: type ClusterIP, a selector of their labels, no externalName'],
   Headless: exposeBeside,
   // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
   NoSelector: [
@@ -264,7 +262,8 @@ const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   // The value was tried, and nothing came of it.
   if (/^(?:NotRequested|OverloadThreshold)$/.test(reason))
     return asking === '' || asking.includes('"Auto"') ? [] : [asking];
-  if (!OF_PODS.test(reason) || (reason === 'SingleEndpoint' && chosenBy(facts) !== '')) return [];
+  const isKept = chosenBy(facts) !== '' || isStore(facts.workloads);
+  if (!OF_PODS.test(reason) || (reason === 'SingleEndpoint' && isKept)) return [];
   const isBarred = facts.makers.some((own) => placing(facts, own, facts.clientZones).isFirst);
   const change = hasFew(facts) ? { pointer: '/spec/replicas' } : isBarred ? { pointer: '/spec/template' } : TEMPLATE;
   return facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, change, facts.version)?.line) ?? []);

@@ -11,7 +11,7 @@ export const SPREAD =
   'Add a topologySpreadConstraint with `topologyKey: topology.kubernetes.io/zone`, `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`';
 
 export const DIAGNOSIS_REASONS = {
-  ExternalName: 'Give the Service a selector if its Pods are in this cluster.',
+  ExternalName: 'Zones are up to what answers that name; Pods of this cluster need a Service with a selector instead.',
   Headless: 'Give it a cluster IP (a second Service; not for gRPC), or let clients choose by zone themselves.',
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
