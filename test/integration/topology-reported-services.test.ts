@@ -369,7 +369,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'HintsControllerGateOff',
     /^✗ not recognised: annotation service\.kubernetes\.io\/topology-aware-hints=auto .*33 %/,
-    /kube-apiserver, kube-controller-manager and kube-proxy: TopologyAwareHints=true/,
+    /kube-apiserver, kube-controller-manager, kube-proxy: TopologyAwareHints=true/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/107927',
