@@ -2184,9 +2184,9 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/nats-io/nats-server/issues/8072',
-    members('nats:2.11.4-alpine'),
+    { spec: { ...CLOSE, ports: [{ name: 'http', port: 4222 }] }, ...members('nats:2.11.4-alpine') },
     /^! .*; from its Pods requests go on to others/,
-    /`no_advertise: true` of servers that lack it .*subscribers of each queue group at servers of every zone/,
+    /Behind it: the server that is reached .* → For that: `no_advertise: true` of servers that lack it .* at servers of every/,
   ],
   [
     'https://github.com/strimzi/strimzi-kafka-operator/issues/6492',

@@ -241,8 +241,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const once = said.filter((each) => !again.includes(each) && !(only && vain.includes(each)));
   return once.map((each) => {
     if (each === first && only === undefined && !isEdge) return { ...each, remedy: `${sets}${TOO_OLD}` };
-    const isBehind = facts.bypasses.every((own) => own.behind); // Said first where another Pod is no remedy.
-    const isPassedOn = isBehind && each.reason === 'SingleEndpoint' && isStore(facts.workloads);
+    const isBehind = facts.bypasses.every((own) => own.behind); // Said first where another Pod is no remedy, or hints are in order.
+    const isLeft = wanted && each.reason === 'StickyClients' && facts.bypasses.some((own) => !own.possible);
+    const isPassedOn = isBehind && (isLeft || (each.reason === 'SingleEndpoint' && isStore(facts.workloads)));
     if (!isPassedOn && (each !== hint || each.reason === 'NotRequested' || isBehind)) return each;
     return { ...each, evidence: `${says}${each.evidence}`, remedy: only ?? `${sets}${each.remedy}` };
   });
