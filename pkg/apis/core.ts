@@ -40,7 +40,7 @@ export interface Namespace extends KubernetesObject {
 
 /** core/v1 Node; quantities stay strings. */
 export interface Node extends KubernetesObject {
-  spec?: { unschedulable?: boolean; taints?: unknown[]; providerID?: string; [field: string]: unknown };
+  spec?: { unschedulable?: boolean; taints?: Record<string, unknown>[]; providerID?: string; [field: string]: unknown };
   status?: {
     conditions?: Condition[];
     allocatable?: StringMap;

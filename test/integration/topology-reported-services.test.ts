@@ -1040,8 +1040,21 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /no share can be predicted \(the data plane is not known\)/,
-    /kube-proxy leaves the Node out, .* Pods on it reach no cluster IP, and one has to be run \(KubeEdge: EdgeMesh\)/,
+    /kube-proxy leaves the Node out, .* Pods on it reach no cluster IP, and one has to be run \(a toleration of kube-proxy, or .* EdgeMesh\)/,
     /assuming kube-proxy/,
+  ],
+  [
+    'https://github.com/giantswarm/k8scloudconfig/pull/525',
+    {
+      nodes: ['a', 'b'],
+      plane: [kubeProxy('1.31.7'), { ...WAITING, metadata: OF_PROXY, spec: { nodeName: 'node-0', containers: PROXY } }],
+      endpoints: ['a', 'b'],
+      extra: [TAINTED],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /DaemonSet kube-system\/kube-proxy has no Pod on the Node, which has taint workload, and .* Pods on it reach no cluster IP/,
   ],
   [
     'https://github.com/kubernetes/kops/issues/1998',

@@ -199,11 +199,15 @@ const answerFor = (node: Node, context: Context): RouterAnswer => {
     const facts = { title: 'unknown', why, source: 'k3s and RKE2 server flags', evidence: [off] };
     return unknownAnswer(node, facts, context);
   }
-  // kubeedge/kubeedge#4101
   const running = context.daemonSets.filter(({ namespace, name }) => context.withPods.has(ownerKey(namespace, name)));
   const [first, ...others] = running.filter((set) => isAgent(KUBE_PROXY_AGENT, set));
-  if (sign === undefined && first !== undefined && ![first, ...others].some((set) => selectsNode(set, node))) {
-    const why = `${objectTitle(first)} leaves the Node out, and no other data plane is seen there: where none is, Pods on it reach no cluster IP, and one has to be run (KubeEdge: EdgeMesh)`;
+  // DaemonSets tolerate those of kubelets and of cordons by themselves (giantswarm/k8scloudconfig#525).
+  const taint = node.spec?.taints?.map(({ key }) => String(key)).find((key) => !key.startsWith('node.kubernetes.io/'));
+  const skips = (set: RouterObject): boolean => !selectsNode(set, node) || (!!taint && absent.includes(set));
+  // kubeedge/kubeedge#4101
+  if (sign === undefined && first !== undefined && [first, ...others].every(skips)) {
+    const how = selectsNode(first, node) ? `has no Pod on the Node, which has taint ${taint}` : 'leaves the Node out';
+    const why = `${objectTitle(first)} ${how}, and no other data plane is seen there: where none is, Pods on it reach no cluster IP, and one has to be run (a toleration of kube-proxy, or on edge Nodes of KubeEdge EdgeMesh)`;
     return unknownAnswer(node, { title: 'none seen', why, source: 'kubeedge/kubeedge#4101', evidence: [] }, context);
   }
   if (sign === undefined) {
