@@ -2315,6 +2315,19 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /KEDA_HTTP_DIRECT_POD_ROUTING=false/,
   ],
   [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4803',
+    {
+      extra: [
+        beside('networking.k8s.io/v1', 'Ingress', {
+          rules: [{ host: 'web.example.org', http: { paths: [{ backend: { service: { name: 'web' } } }] } }],
+        }),
+        running('other', { image: 'x', env: [{ name: 'WEB_URL', value: 'https://web.example.org/v1' }] }),
+      ],
+    },
+    /^! all clients seen go through hairpin \(Deployment .*, which is not seen to keep to zones/,
+    /→ `web\.shop\.svc` there, or a `rewrite` of web\.example\.org to the gateway in the Corefile/,
+  ],
+  [
     'https://github.com/skupperproject/skupper/issues/581',
     members('x/skupper-router:3.4'),
     MEMBERS,

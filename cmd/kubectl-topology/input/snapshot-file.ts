@@ -113,7 +113,7 @@ export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): obj
     nodes: changeItems(nodes, (items) => items.map(withoutAnnotations)),
     services: changeItems(services, (items) => items.map(withoutAnnotations)),
     slices: changeItems(slices, (items) => items.map(withoutAnnotations)),
-    workloads: changeItems(snapshot.workloads, (items) => items.map(withoutOtherHosts(itemsOf(services)))),
+    workloads: changeItems(snapshot.workloads, (items) => items.map(withoutOtherHosts(snapshot))),
     webhooks: changeItems(webhooks, (items) => items.map(({ caBundle: _, ...webhook }) => webhook)),
     routers: changeItems(routers, (items) => items.filter(isKept).map(routerWithoutSecrets)),
   };

@@ -6,7 +6,7 @@ import { matchesSelector } from '../../routing/types.ts';
 import { BOTH_ANNOTATIONS } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
-import type { EntryObject, PodSummary, Workload } from '../snapshot.ts';
+import { type ClusterSnapshot, type EntryObject, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { ANY_ANSWERS, BESIDE, BY_LEADER, BY_ROLES, GOES_ON, MANAGES } from './programs.ts';
 import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING, STORES } from './programs.ts';
@@ -65,19 +65,25 @@ const imagesOf = ({ images }: Runner) =>
 /** `name`, `name.namespace` or `pod.name`, with or without `.svc…`, or a name in the DNS of Consul: which of them it is shows where there is such a Service. */
 const callsOf = (runner: Runner) =>
   (runner.calls ?? []).flatMap(({ host, ...call }) => {
+    if (/^(?!.*\.s(?:vc|ervice)\b)(?:[^.]+\.){3}/.test(host)) return [];
     const [first = '', second = runner.namespace, third] = host.replace(/\.s(?:vc|ervice\.consul)\b.*$/, '').split('.');
     const keys = third === undefined ? [`${second}/${first}`, `${runner.namespace}/${second}`] : [`${third}/${second}`];
     const consul = host.endsWith('.service.consul') ? { scheme: 'consul' } : {};
     return keys.map((service) => ({ ...call, ...consul, host, service, runner }));
   });
 
-/** Without hosts that are no Service of these: variables and arguments hold secrets. */
-export const withoutOtherHosts = (services: readonly Service[]) => {
-  const names = new Set(services.map(keyOf));
+const hostsOf = ({ settings: { hosts = '' } }: EntryObject): string[] => hosts.split(/ +/);
+/** Variables of what names a host for browsers, links or certificates. */
+const FOR_OTHERS = /public|react_app|vite_|external|domain|redirect|callback|cors|origin|cookie|root|allow|ingress/i;
+
+/** Without hosts that are no Service or route of these: variables and arguments hold secrets. */
+export const withoutOtherHosts = ({ services, ingresses }: ClusterSnapshot) => {
+  const names = new Set([...itemsOf(services).map(keyOf), ...itemsOf(ingresses).flatMap(hostsOf)]);
   return (workload: Workload): Workload => {
     const own = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));
     const { calls = [], ...others } = workload;
-    return own.size === 0 ? others : { ...others, calls: calls.filter(({ host }) => own.has(host)) };
+    const kept = calls.filter(({ host }) => own.has(host) || names.has(host));
+    return kept.length === 0 ? others : { ...others, calls: kept };
   };
 };
 
@@ -113,6 +119,8 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
   const natives = new Set(marked.map(keyOf));
   const others = services.filter((own) => own.spec?.selector && !isHeadless(own));
   const usual = traefiks.map(({ steering = '' }) => steering.toLowerCase()).join(' ');
+  const calls = runners.flatMap((runner) => (runner.calls ?? []).map((call) => ({ ...call, runner, scheme: 'world' })));
+  const naming = Map.groupBy(calls, ({ by, host }) => (FOR_OTHERS.test(by) || /\.svc\b/.test(host) ? '' : host));
   const proxied = entries.flatMap((entry) =>
     entry.services.flatMap((service) => {
       const provider = entry.client === 'traefik/route' ? 'crd' : entry.className === 'traefik' ? 'ingress' : '-';
@@ -122,7 +130,9 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
       const calling = CALLING[entry.kind];
       const named = calling ? runners.filter(({ images }) => calling.test(images.join())) : [];
       const proxies = isKeda ? (interceptors.length > 0 ? interceptors : [UNSEEN]) : isNative ? traefiks : named;
-      return proxies.map((runner) => ({ service, runner, by: objectTitle(entry), host: service, scheme: undefined }));
+      const inside = { service, by: objectTitle(entry), host: service, scheme: undefined };
+      const outside = hostsOf(entry).flatMap((host) => (/\..*\./.test(host) ? (naming.get(host) ?? []) : []));
+      return [...proxies.map((runner) => ({ ...inside, runner })), ...outside.map((call) => ({ ...call, service }))];
     }),
   );
   return {
@@ -134,6 +144,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
     leading: others.filter((own) => LEADS.test(podsOf(own))),
     /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, Traefik with nativeLB, and whom objects give its name. */
     callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied], ({ service }) => service),
+    hosts: Map.groupBy(proxied, ({ host }) => host),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
   };
 };
@@ -292,19 +303,25 @@ const OF_CONSUL = 'its name in the cluster, not that in `.consul`: Consul answer
 const OF_SPRING =
   '`spring.cloud.kubernetes.loadbalancer.mode=SERVICE` keeps to the cluster IP; or update Spring Cloud Kubernetes to a release from February 2026 on, whose `zone-preference` sees zones of Pods';
 
-/** gRPC libraries that are given the name of the Service, and connect to its Pods. */
-const byResolvers = (service: Service, { callers }: MemberIndex): Found[] =>
-  (callers.get(keyOf(service)) ?? []).flatMap(({ runner, by, host, scheme }, _, seen) => {
+/** gRPC libraries that are given the name of the Service, and connect to its Pods; who calls it by a host of its routes, the first of them. */
+const byResolvers = (service: Service, { callers, hosts }: MemberIndex): Found[] =>
+  (callers.get(keyOf(service)) ?? []).flatMap(({ runner, by, host, scheme }, at, seen): Found[] => {
     if (scheme === undefined || /^(?:dns|remote)/.test(scheme)) return [];
-    const evidence = { object: objectTitle(runner), field: by, value: `${scheme}:///${host}` };
+    const all = seen.every((each) => each.scheme === scheme && (scheme === 'world' || !selects(service, runner)));
+    const evidence = { object: objectTitle(runner), field: by, value: host };
+    if (scheme === 'world') {
+      const first = seen.findIndex((each) => each.scheme === scheme && !selects(service, each.runner));
+      const possible = hosts.get(host)?.some((each) => each.service !== keyOf(service)) === true;
+      const inDns = seen.some((each) => /coredns/.test(each.runner.images.join()));
+      return inDns || at !== first ? [] : [{ client: 'hairpin', evidence, possible, all: all && !possible }];
+    }
     const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
     const ofOtel = runner.images.some((each) => (imageVersion(each)?.minor ?? 85) < 85) ? OTEL_UPDATE : OTEL_PLAIN;
     const ways: Readonly<Record<string, string>> = { 'k8s+otel': ofOtel, consul: OF_CONSUL, spring: OF_SPRING };
     const setting = ways[scheme] ?? `\`${plain}//\` in its place keeps to the cluster IP`;
     // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
-    const isPeer = selects(service, runner);
-    const own = isPeer ? { decides: OF_PEERS, setting: '' } : { setting };
-    return [{ client: 'resolver', evidence, all: !isPeer && seen.every((each) => each.scheme === scheme), own }];
+    const own = selects(service, runner) ? { decides: OF_PEERS, setting: '' } : { setting };
+    return [{ client: 'resolver', evidence: { ...evidence, value: `${scheme}:///${host}` }, all, own }];
   });
 
 /** KEDA's interceptors, from the release on in which they connect to Pods unless that is switched off. */

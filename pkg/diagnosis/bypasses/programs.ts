@@ -233,6 +233,11 @@ export const OTHERS = {
     setting: 'a picker that looks at zones (llm-d: `topology-affinity-scorer`, of prefill Pods for the decode Pod)',
     source: 'gateway-api-inference-extension; llm-d/llm-d-router#545, #2299',
   },
+  hairpin: {
+    decides: 'it names a host of the routes: that leads to their gateway and to any zone, unless DNS says otherwise',
+    setting: '`{service}.{namespace}.svc` there, or a `rewrite` of {value} to the gateway in the Corefile of CoreDNS',
+    source: 'kubernetes-sigs/aws-load-balancer-controller#4803; istio/istio#6591, SeldonIO/seldon-core#3485',
+  },
   'keda-interceptor': {
     decides: "KEDA's HTTP interceptor sends requests to ready Pods of any zone (from 0.16 on)",
     setting: '`KEDA_HTTP_DIRECT_POD_ROUTING=false` (chart: interceptor.extraEnvs) sends them to the cluster IP',

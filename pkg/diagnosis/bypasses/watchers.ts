@@ -42,10 +42,8 @@ const runnersOf = ({ routers, workloads, pods }: ClusterSnapshot): Runner[] => {
   return [...own, ...sets, ...new Map(ofPods.map((pod) => [accountOf(pod), pod])).values()];
 };
 
-type Roles = Pick<ClusterSnapshot, 'clusterRoles' | 'clusterRoleBindings'>;
-
 /** What ServiceAccounts may watch, where (empty: everywhere), and by which binding. */
-export const endpointRights = ({ clusterRoles, clusterRoleBindings }: Roles) => {
+export const endpointRights = ({ clusterRoles, clusterRoleBindings }: ClusterSnapshot) => {
   const roles = new Map(itemsOf(clusterRoles).map((role) => [`${role.namespace}/${role.name}`, role]));
   const rights = itemsOf(clusterRoleBindings).flatMap(({ namespace: within, name: binding, role, accounts }) => {
     const right = roles.get(role);

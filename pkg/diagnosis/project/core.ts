@@ -17,15 +17,13 @@ const readQuantity = reader(
   'a quantity such as 4, 3920m or 1.5',
   (value): value is string | number => ['string', 'number'].includes(typeof value) && QUANTITY.test(String(value)),
 );
-/** The decoder of the API takes numbers for quantities as well. */
-const asQuantity = (value: unknown): string => String(readQuantity(value));
-
 const readNode = shape({
   spec: shape({ unschedulable: asFlag, taints: listReader(asFields) }),
   status: shape({
     conditions: listReader(shape({ type: asText, status: asText })),
     addresses: listReader(having({ address: asText }, 'address', 'an address')),
-    allocatable: shape({ cpu: asQuantity }),
+    // The decoder of the API takes numbers for quantities as well.
+    allocatable: shape({ cpu: (value) => String(readQuantity(value)) }),
     nodeInfo: shape({ kubeletVersion: asText }),
   }),
 });
@@ -278,6 +276,9 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const local = all.map((inner) => fieldsIn(inner, 'zoneAware')['preferLocal']).find(isFields);
   const picked: StringMap = Object.assign({}, ...PICKS.map((path) => stringsIn(object, path)));
   const isPicking = /^(?:InferencePool|ServiceEntry)$/.test(kind) && Object.keys(picked).length > 0;
+  // Without gateways it is for sidecars, which take its hosts themselves.
+  const isMeshed = /^VirtualService,(?:$|.*\bmesh\b)/.test([kind, textsIn(object, 'spec.gateways')].join());
+  const hosts = all.flatMap((own) => [textIn(own, 'host'), ...textsIn(own, 'hosts'), ...textsIn(own, 'hostnames')]);
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
   return {
     kind,
@@ -300,6 +301,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       exportTo: textsIn(object, 'spec.exportTo').join() || (!isPicking && workloadSelector ? '.' : undefined),
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
+      hosts: isMeshed ? undefined : hosts.join(' ').trim() || undefined,
       owner: makerOf(object) ?? releaseOf(annotations),
       direct: [routingType === 'Service', useClusterIP, serviceUpstream].includes(true) ? 'true' : undefined,
       nativeLB: services.some((item) => item['nativeLB'] === false) ? 'false' : native,
