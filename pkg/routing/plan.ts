@@ -157,9 +157,7 @@ export interface PlanOptions {
   readonly mixedKubelets?: boolean;
 }
 
-interface SlotPlanOptions {
-  readonly object: ServiceLike;
-  readonly want: RoutingSettings | undefined;
+interface SlotPlanOptions extends Pick<PlanOptions, 'object' | 'want'> {
   /** The slots to look at; what `applied` says about others is kept. */
   readonly slots: readonly Slot[];
 }

@@ -173,7 +173,9 @@ export interface KnownFigures {
 /** Predicts only where something changed. */
 export const followFigures = (
   before: KnownFigures | undefined,
-  ...[service, slices, clients]: Parameters<typeof serviceFiguresOf>
+  service: Service | undefined,
+  slices: readonly EndpointSlice[],
+  clients: readonly Clients[],
 ): KnownFigures => {
   const from = [service, clients, ...slices];
   if (before?.from.length === from.length && from.every((item, index) => item === before.from[index])) return before;
