@@ -1588,6 +1588,14 @@ const ROWS: readonly ReportedRow[] = [
     /→ Limit the time .* `MAX_CLIENT_CONNECTION_TIME` of ld-relay/,
   ],
   [
+    'https://github.com/envoyproxy/ratelimit/pull/288',
+    { ...OF_GRPC, extra: [behindWeb({ image: 'envoyproxy/ratelimit:4d2efd61' })] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /→ Have ratelimit end connections: `GRPC_MAX_CONNECTION_AGE`/,
+  ],
+  [
     'https://github.com/istio/istio/issues/27280',
     { ...OF_GRPC, extra: [HPA, behindWeb({ image: 'istio/proxyv2:1.7.1' })] },
     'NotWanted',

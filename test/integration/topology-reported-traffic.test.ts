@@ -1477,6 +1477,7 @@ const rule = (trafficPolicy: object, more: object = {}) =>
 const members = (image: string) => ({
   extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, ...podsWith({ name: 'c', image }, { app: 'web' }) })],
 });
+const POOLER = { image: 'acid/pgbouncer', env: [{ name: 'PGHOST', value: 'other.shop' }] };
 const MEMBERS = maybeAround('members');
 const GOES_ON = /^✓ through .*; from its Pods requests may go on to others \(.*\)$/;
 const ENVOY_GATEWAY = route('gateway.envoyproxy.io/gatewayclass-controller');
@@ -2220,11 +2221,14 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     {
       extra: [
         ...inbound({}),
-        running('web', { image: 'acid/pgbouncer', env: [{ name: 'PGHOST', value: 'other.shop' }] }),
+        beside('apps/v1', 'StatefulSet', podsWith({ image: 'spilo-12:1.6' }, { app: 'spilo' }), { name: 'spilo' }),
+        beside('apps/v1', 'Deployment', podsWith(POOLER, { app: 'web' }), {
+          ownerReferences: [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'spilo', controller: true }],
+        }),
       ],
     },
-    GOES_ON,
-    /that of Service shop\/other \(PGHOST\) → `enableReplicaConnectionPooler/,
+    /^! through .*; from its Pods requests go on to others \(.*\)$/,
+    /that of Service shop\/other \(PGHOST\) → `enableReplicaConnectionPooler.*`connectionPooler\.numberOfInstances`/,
   ],
   ['https://github.com/apache/pulsar/issues/3119', members('x/bookie:3'), MEMBERS, /`bookkeeperClientReorderRead/],
   ['https://github.com/gardener/etcd-druid/issues/1225', members('x/etcd-wrapper:v0.5'), GOES_ON, /serializable reads/],

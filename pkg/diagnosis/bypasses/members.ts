@@ -81,9 +81,8 @@ export const withoutOtherHosts = ({ services, ingresses }: ClusterSnapshot) => {
   const names = new Set([...itemsOf(services).map(keyOf), ...itemsOf(ingresses).flatMap(hostsOf)]);
   return (workload: Workload): Workload => {
     const own = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));
-    const { calls = [], ...others } = workload;
-    const kept = calls.filter(({ host }) => own.has(host) || names.has(host));
-    return kept.length === 0 ? others : { ...others, calls: kept };
+    const calls = workload.calls?.filter(({ host }) => own.has(host) || names.has(host));
+    return defined({ ...workload, calls: calls?.[0] && calls });
   };
 };
 
@@ -217,7 +216,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const [version] = own.flatMap(imagesOf).flatMap((image) => imageVersion(image) ?? []);
   const next = own.flatMap(callsOf).find((call) => names.has(call.service) && call.service !== keyOf(service));
   const behind = GOES_ON.includes(decides);
-  const on = decides === OF_DATABASE && next && `${decides}: that of Service ${next.service} (${next.by})`;
+  const on = decides === OF_DATABASE && next ? `${decides}: that of Service ${next.service} (${next.by})` : '';
   const isLeader = (each: Service) => isTwin(service, each) && refOf(each).namespace === namespace;
   const leader = decides === BY_LEADER ? leading.find(isLeader) : undefined;
   const direct = leader && `Service ${nameOf(leader)} for what has to reach that one: then nothing is passed on`;
@@ -231,7 +230,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const isAtPort = sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true);
   const isMember = (each: Runner) => (each.replicas ?? 0) > 1 && imagesOf(each).some((image) => sign?.test(image));
   const isSeveral = always === 'several' ? own.some(isMember) : always === 'alone' && service.spec?.ports?.length === 1;
-  const isSure = always === 'surely' || isAtPort || isSeveral;
+  const isSure = always === 'surely' || isAtPort || isSeveral || on !== '';
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
     // grafana/mimir#3860

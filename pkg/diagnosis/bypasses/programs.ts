@@ -32,6 +32,8 @@ export const BY_LEADER =
 export const BY_ROLES = 'its Pods find others by a membership of their own, and connect to all zones';
 const BY_WRITES = 'its Pods write to the ingesters of the ring that a hash names, in all zones';
 const BY_QUEUE = 'the server that is reached passes messages on to subscribers at others, in whatever zone';
+const OF_POOLER =
+  '`enableReplicaConnectionPooler: true` of its postgresql, for reads (from 1.6 of its operator, which owns these objects: their Pods are `connectionPooler.numberOfInstances`)';
 /** nats-io/nats-server#8072, #8073 */
 const OF_NATS =
   '`no_advertise: true` of servers that lack it (clients then know no address but that of a Service), and subscribers of each queue group at servers of every zone: a server prefers its own, and picks others at random';
@@ -77,7 +79,8 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/^scraped$/, OF_SCRAPER, 'surely', BY_SCRAPE],
   [/exporter|kube-state-metrics/, OF_SCRAPER, true, BY_SCRAPE],
   // zalando/postgres-operator#1119
-  [/acid\/pgbouncer/, '`enableReplicaConnectionPooler: true` of its postgresql, for reads', true, OF_DATABASE],
+  [/acid\/pgbouncer/, OF_POOLER, true, OF_DATABASE],
+  [/cloudnative-pg\/pgbouncer/, 'a Pooler with `spec.type: ro`, for reads', true, OF_DATABASE], // cloudnative-pg.io "Connection Pooling"
   [/tiproxy/, '`zone` in `location-labels` of PD: from 1.1 on it prefers servers there', true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368, #106; bitnami/charts#13952

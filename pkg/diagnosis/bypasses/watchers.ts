@@ -1,6 +1,7 @@
 // Who may go around proxies although no object says so: workloads that may watch endpoints everywhere and receive traffic of others.
 import type { Service } from '../../apis/core.ts';
 import { isAnyAgent } from '../routers/planes.ts';
+import { withLabels } from './kinds.ts';
 import { keyOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import type { ClusterSnapshot } from '../snapshot.ts';
@@ -29,7 +30,8 @@ const accountOf = ({ namespace, serviceAccount = '' }: Account): string => `${na
 const runnersOf = ({ routers, workloads, pods }: ClusterSnapshot): Runner[] => {
   const seen = new Set(itemsOf(workloads).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`));
   const own = itemsOf(workloads).filter(
-    ({ namespace, marks }) => !marks?.ownerReferences?.some((by) => seen.has(`${by.kind} ${namespace}/${by.name}`)),
+    ({ kind, namespace, marks }) =>
+      kind === 'Deployment' || !marks?.ownerReferences?.some((by) => seen.has(`${by.kind} ${namespace}/${by.name}`)),
   );
   const daemonSets = itemsOf(routers).filter((set) => set.kind === 'DaemonSet' && !isAnyAgent(set));
   const sets = daemonSets.map(({ serviceAccount = '', labels: podLabels, containers, ...set }) => {
@@ -163,10 +165,8 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
   const { namespace: space } = refOf(service);
   const watching = index.near.get(space) ?? [];
   const pods = watching.length === 0 ? [] : (index.runners.get(space) ?? []).filter((each) => selects(service, each));
-  const looksFor = (labels: string): boolean => {
-    const matchLabels = Object.fromEntries(labels.split(',').map((label) => label.split('=')));
-    return pods.some(({ podLabels }) => matchesSelector({ matchLabels }, podLabels));
-  };
+  const looksFor = (labels: string): boolean =>
+    withLabels(labels).some((own) => pods.some(({ podLabels }) => matchesSelector(own, podLabels)));
   const near = watching
     .filter(({ runner, may: { ifNamed, writes, watches } }) => {
       const isNamed = runner.selectors?.some(looksFor) === true || (watches !== 'Pods' && callers.includes(runner));

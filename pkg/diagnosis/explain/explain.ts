@@ -10,7 +10,7 @@ import { SPREAD_IN_ONE, inOneZone, isStore, spreadCauses, spreadText } from './s
 import { OF_HINTS, TOO_OLD, elsewhere, isOnEveryNode, isTooOld } from './ask.ts';
 import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { BY_SCRAPE } from '../bypasses/programs.ts';
-import { NODE_PORT } from './balancers.ts';
+import { NODE_PORT, TAILNET } from './balancers.ts';
 import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
 import { factsOf, isAnsweredOnNodes, isFailing, isVain, meanInZoneShare, placedIn, unpredictable } from './facts.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
@@ -285,8 +285,10 @@ export type Diagnosis = ReturnType<typeof diagnose>;
 
 /** The cause with the lines that help: a change is tried, and the Service judged again. */
 export const withFix = (each: Cause, before: Diagnosis): Cause => {
-  const { facts } = before;
-  if (OF_HINTS.test(each.reason) && elsewhere(facts)[2] !== undefined) return each;
+  const { facts, scope } = before;
+  // Hints would give all of the tailnet to endpoints in the zone of its proxy.
+  const isOfProxy = scope.foreign && scope.enters === TAILNET.enters;
+  if (OF_HINTS.test(each.reason) && (isOfProxy || elsewhere(facts)[2] !== undefined)) return each;
   const judge: Judge = (service, index) => diagnose(facts.snapshot, service, facts.options, index);
   const fix = each.fix ?? fixOf(each.reason, facts, (own) => tryChanges(each.reason, facts, own, before, judge));
   return fix.length === 0 ? each : { ...each, fix };
@@ -294,17 +296,13 @@ export const withFix = (each: Cause, before: Diagnosis): Cause => {
 
 export const explain = (snapshot: ClusterSnapshot, service: Service, options: ExplainOptions) => {
   const diagnosis = diagnose(snapshot, service, options);
-  const { facts, verdict, scope, wanted, given, effective, causes } = diagnosis;
+  const { facts, causes, ...said } = diagnosis;
   return {
     ...facts.ref,
     kubernetesVersion: formatVersion(facts.version),
     ...routersReport(facts.nodes, facts.index.routers),
-    verdict,
-    scope,
-    wanted,
-    given,
+    ...said,
     used: usedReport(facts),
-    effective,
     /** Only where its FlowPolicy was seen. */
     ...defined({ loop: facts.loop }),
     bypasses: facts.bypasses,

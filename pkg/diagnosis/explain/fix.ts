@@ -81,8 +81,7 @@ const installChart = 'helm upgrade --install topology-aware-routing charts/garde
 const webhookPods =
   (verb: string): Fix =>
   ({ snapshot }) => {
-    const serving = itemsOf(snapshot.webhooks).filter(({ slices }) => slices);
-    const namespaces = serving.flatMap(({ service }) => service?.namespace ?? []);
+    const namespaces = itemsOf(snapshot.webhooks).flatMap((own) => (own.slices && own.service?.namespace) || []);
     const label = 'app.kubernetes.io/component=endpointslice-webhook';
     return [...new Set(namespaces)].map((namespace) => `${verb} -n ${namespace} -l ${label}`);
   };

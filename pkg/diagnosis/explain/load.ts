@@ -48,13 +48,12 @@ const skewOf = ({ clientZones }: Facts, counts: ReadonlyMap<string, number>): nu
 const callerCauses = (facts: Facts): Cause[] => {
   const found = callersOf(facts);
   if (found === undefined) return [];
-  const { callers, zones } = found;
   const counts = countBy(facts.endpoints, ({ zone }) => zone);
   const [own, ...more] = facts.workloads;
   // Clients lie evenly, and the endpoints do not: aws/karpenter-provider-aws#8358.
-  const isTheirs = own && more.length === 0 && skewOf(facts, zones) < 2 && skewOf(facts, counts) > 1;
+  const isTheirs = own && more.length === 0 && skewOf(facts, found.zones) < 2 && skewOf(facts, counts) > 1;
   const { why, remedy = remedyOf('PodsNotSpread') } = isTheirs ? placing(facts, own, []) : { why: '', remedy: REMEDY };
-  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(callers.map(({ runner }) => workloadTitle(runner)))}, by variables, arguments or configuration) are in ${byZone(zones)}; endpoints: ${byZone(counts)}. ${why}`;
+  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(found.callers.map(({ runner }) => workloadTitle(runner)))}, by variables, arguments or configuration) are in ${byZone(found.zones)}; endpoints: ${byZone(counts)}. ${why}`;
   return [cause('prerequisite', 'UnevenLoad', evidence.trimEnd(), remedy)];
 };
 
@@ -186,6 +185,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
     /fluentd\S* to .*(?:elasticsearch|opensearch)/,
   'Lower `frontend.keepAliveMaxConnectionAge` in the dynamic configuration of Temporal (5 minutes where it is not set): clients then choose anew.':
     /temporalio\/server[:@]/,
+  'Have ratelimit end connections: `GRPC_MAX_CONNECTION_AGE` and `GRPC_MAX_CONNECTION_AGE_GRACE` of images after September 2021. Or have Envoy balance over Pods: it takes all of a headless Service (`STRICT_DNS`).':
+    /envoyproxy\/ratelimit[:@]/, // envoyproxy/ratelimit#288
   'Limit the time for which streams of clients stay open: `MAX_CLIENT_CONNECTION_TIME` of ld-relay (from 6.0 on).':
     / to .*\/ld-relay[:@]/,
   // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964, #9129), openimsdk/open-im-server#2164.
@@ -342,8 +343,7 @@ export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const { snapshot, workloads, autoscalers } = facts;
   const scaled = workloads.filter(({ replicas }) => replicas > 0);
   const isFixed = wanted && snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
-  const names = new Set(scaled.map(({ name }) => name));
-  const off = itemsOf(snapshot.autoscalers).filter((item) => item.off && names.has(item.targetName));
+  const off = itemsOf(snapshot.autoscalers).filter((by) => by.off && scaled.some(({ name }) => name === by.targetName));
   const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
   const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
   return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];

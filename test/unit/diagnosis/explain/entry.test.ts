@@ -170,4 +170,9 @@ describe('the first cause of a Service that takes traffic from outside and asks 
       expect(first?.remedy).to.match(remedy);
     });
   }
+
+  it('by the proxy of a tailnet: no command for hints, which would give all to endpoints of its zone', () => {
+    const { causes } = explained({ spec: LB, annotations: { 'tailscale.com/expose': 'true' } });
+    expect(causes.find(({ reason }) => reason === 'NotRequested')).to.exist.and.not.have.property('fix');
+  });
 });
