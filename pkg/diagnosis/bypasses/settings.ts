@@ -71,7 +71,8 @@ const BY_RULE: Readonly<
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
   partly: [
     `{rule} has \`outlierDetection\` for some subsets or ports only, for which Envoy prefers its own zone${EVERYWHERE}`,
-    `${OUTLIER} for all of them, or to balance over all zones \`loadBalancer.localityLbSetting.enabled: false\` beside it`,
+    `\`loadBalancer.localityLbSetting.enabled: false\` beside it balances over all zones; ${OUTLIER} for all of them keeps to zones`,
+    { how: 'keeps to zones for some subsets or ports alone' },
   ],
 };
 

@@ -193,7 +193,7 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
   [
     'of ports of their own',
     [rule({ ...DETECTS, portLevelSettings: [{ port: {} }] })],
-    /for some subsets or ports only, for which Envoy prefers its own zone/,
+    /for some subsets or ports only, for which Envoy prefers its own zone.* → `loadBalancer\.localityLbSetting\.enabled: f/,
   ],
   [
     'with a distribution',
