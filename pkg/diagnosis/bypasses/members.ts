@@ -230,7 +230,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const isAtPort = sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true);
   const isMember = (each: Runner) => (each.replicas ?? 0) > 1 && imagesOf(each).some((image) => sign?.test(image));
   const isSeveral = always === 'several' ? own.some(isMember) : always === 'alone' && service.spec?.ports?.length === 1;
-  const isSure = always === 'surely' || isAtPort || isSeveral || on !== '';
+  const isSure = always === 'surely' || isAtPort || isSeveral || (on !== '' && own[0]?.images[1] === undefined);
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
     // grafana/mimir#3860
