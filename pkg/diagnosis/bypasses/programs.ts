@@ -80,7 +80,6 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/exporter|kube-state-metrics/, OF_SCRAPER, true, BY_SCRAPE],
   // zalando/postgres-operator#1119
   [/acid\/pgbouncer/, OF_POOLER, true, OF_DATABASE],
-  [/cloudnative-pg\/pgbouncer/, 'a Pooler with `spec.type: ro`, for reads', true, OF_DATABASE], // cloudnative-pg.io "Connection Pooling"
   [/tiproxy/, '`zone` in `location-labels` of PD: from 1.1 on it prefers servers there', true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368, #106; bitnami/charts#13952

@@ -17,6 +17,7 @@ const readQuantity = reader(
   'a quantity such as 4, 3920m or 1.5',
   (value): value is string | number => ['string', 'number'].includes(typeof value) && QUANTITY.test(String(value)),
 );
+
 const readNode = shape({
   spec: shape({ unschedulable: asFlag, taints: listReader(asFields) }),
   status: shape({
