@@ -37,9 +37,10 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
 /** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment. */
 const PARAMETERS = 'spec.infrastructure.parametersRef';
 
-/** fluxcd/flagger#1943, open-telemetry/opentelemetry-operator#5141; #1401, #1517 */
+/** fluxcd/flagger#1844, #1943, open-telemetry/opentelemetry-operator#5141; #1401, #1517, #2060 */
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';
-const BY_MODE = 'spec.mode daemonset, for which releases from spring 2023 on set Local (update an older one)';
+const BY_MODE =
+  'spec.mode, of which daemonset sets Local (from spring 2023 on: update an older release), and any other Cluster (before September 2023 in new Services only: patch this one too)';
 const IN_SPEC = { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' };
 // application-stacks/runtime-component-operator#750, OpenLiberty/open-liberty-operator#827
 const UNASKED = { service: 'spec.service.disableTopology (from 2026 on), without which it writes the annotations' };
@@ -54,7 +55,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   },
   'argoproj.io': { replicas: 'spec.replicas', template: 'spec.template' },
   'flagger.app': {
-    service: `spec.service.trafficDistribution${NEW_ONLY}`,
+    service: 'spec.service.trafficDistribution (update a Flagger before 1.42.0; patch a Service that is there as well)',
     template: 'spec.template of the Deployment that its spec.targetRef names',
   },
   'gateway.networking.k8s.io': { service: PARAMETERS, replicas: PARAMETERS, template: PARAMETERS },

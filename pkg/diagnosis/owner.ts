@@ -69,8 +69,7 @@ export interface Change {
 const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) => {
   const { name = '', namespace = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
   const managers = new Set(managedFields.map((entry) => textIn(entry, 'manager')));
-  const own = change.pointer.startsWith('/spec/template') ? 'template' : 'service';
-  const about: About = change.pointer === '/spec/replicas' ? 'replicas' : own;
+  const about = (/^\/spec\/(replicas|template)/.exec(change.pointer)?.[1] ?? 'service') as About;
   return { ...change, name, namespace, labels, annotations, managers, owner: ownerReferences[0], version, about };
 };
 
@@ -154,11 +153,11 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
   const isDns = ['coredns', 'kube-dns'].includes(addOn);
   // aws/containers-roadmap#2033
   if (isDns && about !== 'service')
-    return `EKS owns it: ${about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints'} in --configuration-values of aws eks update-addon --addon-name coredns; an update of the add-on may undo the command`;
+    return `EKS owns it: ${about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints'} in --configuration-values of aws eks update-addon --addon-name coredns; an update of the add-on may undo what kubectl changes`;
   // The one value that is known: of no use where it is set already, and the CPU heuristic is what does not work.
   return isDns && !Object.values(annotations).some(isAuto)
     ? `EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
-    : 'EKS owns it: an update of the add-on may undo the command, unless its configuration has a value for it (aws eks describe-addon-configuration)';
+    : 'EKS owns it: an update of the add-on may undo what kubectl changes, unless its configuration has a value for it (aws eks describe-addon-configuration)';
 };
 
 /** Of AKS, and of clusters that the scripts of Kubernetes made. */
@@ -194,9 +193,8 @@ const byOperator: By = ({ owner, labels, about, pointer }) => {
   const who = `${owner.kind} ${owner.name}`;
   const known = operatorField(group, pointer === '/spec/internalTrafficPolicy' ? 'policy' : about);
   const field = pointer !== '/spec/trafficDistribution' && /^\S+\.trafficD/.test(known ?? '') ? undefined : known;
-  return field === undefined
-    ? `${who} owns it, and its operator may revert a change: make it there, or at what owns that, if it has a field for it`
-    : `${who} owns it, and its operator reverts other changes: make it there under ${field}`;
+  const where = field && `reverts other changes: make it there under ${field}`;
+  return `${who} owns it, and its operator ${where ?? 'may revert a change: make it there, or at what owns that, if it has a field for it'}`;
 };
 
 /** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */
@@ -256,7 +254,7 @@ const byHelm: By = (question) => {
   // rancher/fleet#1594
   if (annotations['objectset.rio.cattle.io/id'] !== undefined)
     return 'Fleet owns it: change the source of its bundle (values or overlays in fleet.yaml); a patch makes the bundle Modified, and is undone where correctDrift is enabled';
-  return `Helm owns it: set it in the values of the chart${chartValue(question)}, or in a post-renderer where it has none; an upgrade may undo the command`;
+  return `Helm owns it: set it in the values of the chart${chartValue(question)}, or in a post-renderer where it has none; an upgrade may undo what kubectl changes`;
 };
 
 /** Kyverno writes `<rule>.<policy>.kyverno.io: …` a line; Gatekeeper `Assign//<name>:1` (docs/customize-startup there), where that is switched on. */

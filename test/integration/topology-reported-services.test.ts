@@ -55,6 +55,9 @@ const UNPLACED = {
   ],
 };
 const WAITING = { ...podOf('web-9', { containers: [] }), status: { phase: 'Pending' } };
+const ON_C = { nodeName: 'node-2', containers: [] };
+const OF_POD = { kind: 'Pod', namespace: 'shop', name: 'web-9' };
+const NO_ADDRESS = { ...WAITING, kind: 'Event', involvedObject: OF_POD, type: 'Warning', message: 'no IP address' };
 const UNBOUND = { ...WAITING, status: UNPLACED };
 const claimed = (name: string, zone: string) => {
   const matchExpressions = [{ key: 'topology.gke.io/zone', operator: 'In', values: [zone] }];
@@ -706,17 +709,20 @@ const ROWS: readonly ReportedRow[] = [
   // The policy of the Service.
   [
     'https://github.com/DataDog/helm-charts/issues/2819',
-    {
-      version: '1.34.1',
-      spec: LOCAL,
-      endpoints: ['a', 'b'],
-      extra: [{ ...WAITING, spec: { nodeName: 'node-2', containers: [] } }],
-    },
+    { version: '1.34.1', spec: LOCAL, endpoints: ['a', 'b'], extra: [{ ...WAITING, spec: ON_C }] },
     'NotWanted',
     'NoLocalEndpoints',
     /those of clients in c fail$/,
     /Pod web-9 there is not ready\. → See why .* Or remove the policy\. .*"trafficDistribution":"PreferSameNode"/,
     /tolerates/,
+  ],
+  [
+    'https://github.com/awsdocs/amazon-eks-user-guide/pull/1086',
+    { version: '1.33.1', spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [{ ...WAITING, spec: ON_C }, NO_ADDRESS] },
+    'Ineffective',
+    'ZoneNotHinted',
+    /^✗ ineffective/,
+    /web-9 there is not ready\. Last event: "no IP address"\. → Mend what that event names/,
   ],
   [
     'https://github.com/DataDog/helm-charts/issues/1251',
@@ -3301,7 +3307,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: /,
-    /→ Every Node has an endpoint: internalTrafficPolicy Local .*under spec\.mode daemonset, .*"internalTrafficPolicy":"Local"/,
+    /→ Every Node has an endpoint: internalTrafficPolicy Local .*under spec\.mode, of which daemonset .*"internalTrafficPolicy":"Local"/,
     /-hints: auto|under spec\.trafficDistribution/,
   ],
   [

@@ -1474,6 +1474,7 @@ const ISTIO_1_26 = sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.26.2');
 const GRPC_AGENT = { 'inject.istio.io/templates': 'grpc-agent' };
 const rule = (trafficPolicy: object, more: object = {}) =>
   beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy, ...more });
+const FAILOVER = { localityLbSetting: { failover: [{ from: 'a', to: 'b' }] } };
 const members = (image: string) => ({
   extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, ...podsWith({ name: 'c', image }, { app: 'web' }) })],
 });
@@ -1653,6 +1654,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [ISTIO_1_20, rule({ outlierDetection: {} })] },
     around('istio'),
     /by DestinationRule shop\/web: .* → where load is to be even instead/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/37850',
+    { extra: [ISTIO_1_20, rule({ loadBalancer: FAILOVER, outlierDetection: {} })] },
+    around('istio'),
+    /by DestinationRule shop\/web: .* → `failover` of DestinationRule shop\/web is for regions only/,
   ],
   [
     'https://github.com/istio/istio/pull/60765',

@@ -37,7 +37,7 @@ const EVEN =
 const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` beside `outlierDetection` in {rule}';
 
-/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #28942, #31735, #33470, #39477, #48084. */
+/** What Envoy does by the object that decides for the Service, by what that makes of zones, and what to set: istio/istio#28570, #28942, #31735, #33470, #37850, #39477, #48084. */
 const BY_RULE: Readonly<
   Record<string, readonly [decides: string | undefined, setting: string, how?: Partial<Client>]>
 > = {
@@ -66,6 +66,7 @@ const BY_RULE: Readonly<
   aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
   outlier: [KEPT, '', { keeps: true }],
+  failover: [KEPT, '`failover` of {rule} is for regions only; for zones `failoverPriority`', { keeps: true }],
   mesh: [KEPT, EVEN, { keeps: true }],
   // It comes before the field of the Service, and does nothing.
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
@@ -158,7 +159,7 @@ const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
   const version = imageRelease(image);
   if (locality === 'shares') return version && !isSince(version, [1, 9, 0]) ? locality : 'distribute';
-  if (!/^(?:outlier|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
+  if (!/^(?:outlier|failover|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
   const isServed = clients.every((pod) => services.some((own) => selects(own, { ...pod, podLabels: pod.labels })));
   return isServed ? locality : 'unserved';
 };
@@ -207,8 +208,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   }
   const by = BY_RULE[locality] ?? AFTER_FIELD[locality];
   if (by !== undefined) {
-    const { owner } = rule?.settings ?? {};
-    const from = owner?.replace(/^Canary /, '`spec.service.trafficPolicy` of $&');
+    const from = rule?.settings['owner']?.replace(/^Canary /, '`spec.service.trafficPolicy` of $&');
     const through = from === undefined ? '' : ` (through ${from}, which owns it)`;
     const [ruled, usual, how] = by;
     const unset = isApiServer && locality === 'unset' && !counts ? OF_NEWER : usual;
@@ -221,9 +221,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const left = knownTo(setting, version);
   if (since === undefined) return { setting: left === '' && setting !== '' ? `an update, then ${setting}` : left };
   if (counts) return { setting: left, ...defined({ asks: row.asks }) };
-  const newer = wished === undefined ? [] : [`an update to ${versionText(since)} or newer`];
-  const later = newer.length > 0 || setting === '' ? '' : `${setting}, after an update`;
-  const ways = [...newer, left || later].filter((way) => way !== '').join(', or ');
+  const newer = `an update to ${versionText(since)} or newer${left && `, or ${left}`}`;
+  const ways = wished === undefined ? left || (setting && `${setting}, after an update`) : newer;
   return { decides: `${decides} (${asked} counts from ${versionText(since)} on; seen: ${image})`, setting: ways };
 };
 

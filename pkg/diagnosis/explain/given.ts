@@ -4,7 +4,7 @@ import { type Endpoint, type Node, zoneOfNode } from '../../apis/core.ts';
 import { ETCD_CLIENT_SERVICES, LABEL_CONSIDER, LABEL_GARDENER_ROLE } from '../../apis/names.ts';
 import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { byText, nameOf } from '../../apis/values.ts';
+import { byText, nameOf, picked } from '../../apis/values.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
@@ -19,9 +19,8 @@ const given = (...said: [reason: CauseReason, evidence: string, remedy?: string]
 
 /** Of a namespace only the name is known: what selectors say about other labels is taken to hold. */
 const selectsNamespace = ({ matchLabels = {}, matchExpressions: all = [] }: LabelSelector, namespace: string) => {
-  const own = Object.entries(matchLabels).filter(([key]) => key === LABEL_NAMESPACE_NAME);
   const matchExpressions = all.filter(({ key }) => key === LABEL_NAMESPACE_NAME);
-  const selector = { matchLabels: Object.fromEntries(own), matchExpressions };
+  const selector = { matchLabels: picked(matchLabels, [LABEL_NAMESPACE_NAME]), matchExpressions };
   return matchesSelector(selector, { [LABEL_NAMESPACE_NAME]: namespace });
 };
 
@@ -186,11 +185,11 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   return given(reason, evidence, isOfGardener(facts) ? SEED_REMEDY : atLeast(version, 31) ? FIELD_REMEDY : undefined);
 };
 
-/** What the control plane itself said last of the Service, by default about its hints; empty where it said nothing. */
-export const lastEvent = ({ snapshot, ref }: Facts, about = /^TopologyAwareHints/): string => {
-  const own = itemsOf(snapshot.events)
-    .filter(({ namespace, service }) => namespace === ref.namespace && service === ref.name)
-    .filter(({ reason }) => about.test(reason));
+/** What the control plane itself said last of the Service or of Pods, by default about its hints; empty where it said nothing. */
+export const lastEvent = (facts: Facts, about = /^TopologyAwareHints/, of = [`Service/${facts.ref.name}`]): string => {
+  const own = itemsOf(facts.snapshot.events).filter(
+    (each) => each.namespace === facts.ref.namespace && of.includes(each.of) && about.test(each.reason),
+  );
   const last = own.sort((a, b) => byText(a.lastSeen, b.lastSeen)).at(-1);
   if (last === undefined) return '';
   return ` Last event${last.lastSeen === '' ? '' : ` at ${last.lastSeen}`}: "${last.message}".`;

@@ -6,6 +6,7 @@ import { atLeast } from '../../routing/version.ts';
 import { barrier } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
+import { lastEvent } from './given.ts';
 import { cause, counted, listed, remedyOf } from './reasons.ts';
 import { allows, hardSpread, workloadTitle, zoneConstraint } from './scheduler.ts';
 
@@ -181,26 +182,28 @@ export const waitingFor = (facts: Facts) => {
 };
 
 /** kubernetes/kubernetes#82494 */
-const UNREADY = [
-  'not ready',
-  'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so again since its Node was away: delete the Pod.',
-] as const;
+const UNREADY =
+  'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so again since its Node was away: delete the Pod.';
+const AS_SAID = 'Mend what that event names (`kubectl describe pod` shows all).';
 /** docs.aws.amazon.com/eks/latest/userguide/zone-shift.html */
-const UNLISTED = [
-  'ready, and in no slice of the Service',
-  'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). An NLB or ALB goes on sending there until it is shifted as well, which needs its attribute `zonal_shift.config.enabled=true`. Else see whether the EndpointSlice controller keeps up (kube-controller-manager).',
-] as const;
+const UNLISTED =
+  'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). An NLB or ALB goes on sending there until it is shifted as well, which needs its attribute `zonal_shift.config.enabled=true`. Else see whether the EndpointSlice controller keeps up (kube-controller-manager).';
 
 /** Pods in the zones, or on Nodes, that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */
-export const idlePods = ({ pods, slices, endpoints, index: { zoneOf } }: Facts, zones: readonly string[]) => {
-  const isAt = (zone: string, node: string): boolean => zone === node || zone === zoneOf.get(node);
+export const idlePods = (facts: Facts, zones: readonly string[]) => {
+  const { pods, slices, endpoints, index } = facts;
+  const isAt = (zone: string, node: string): boolean => zone === node || zone === index.zoneOf.get(node);
   const targets = new Set(slices.flatMap(({ endpoints: all }) => (all ?? []).map(({ targetRef }) => targetRef?.name)));
   const isServed = targets.has(undefined) || endpoints.some(({ zone }) => zones.includes(zone));
   const there = pods.filter(({ nodeName }) => zones.some((zone) => isAt(zone, nodeName)));
   const unready = there.filter(({ ready }) => !ready);
   const idle = unready.length > 0 ? unready : there.filter(({ name }) => !isServed && !targets.has(name));
-  const [is, remedy] = unready.length > 0 ? UNREADY : UNLISTED;
   if (idle.length === 0) return undefined;
   const everywhere = zones.every((zone) => idle.some(({ nodeName }) => isAt(zone, nodeName)));
-  return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}.`, remedy, everywhere };
+  const warned = unready.map(({ name }) => `Pod/${name}`);
+  // Not from before it had a Node, nor that this was away, nor what lets it start: awsdocs/amazon-eks-user-guide#1086.
+  const said = lastEvent(facts, /^(?!FailedScheduling|NodeNotReady|DNSConfig|MissingClusterDNS)/, warned);
+  const is = unready.length > 0 ? `not ready.${said}` : 'ready, and in no slice of the Service.';
+  const remedy = unready.length === 0 ? UNLISTED : said === '' ? UNREADY : AS_SAID;
+  return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere };
 };

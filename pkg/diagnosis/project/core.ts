@@ -203,7 +203,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   if (lacks(policy)) return setting === undefined ? 'unset' : 'bare';
   const ranks = textsIn(setting, 'failoverPriority');
   if (ranks.length > 0 && !ranks.some((label) => /zone|hostname/.test(label))) return 'ranked';
-  return setting === undefined ? 'mesh' : 'outlier';
+  return setting === undefined ? 'mesh' : listIn(setting, 'failover').length > 0 ? 'failover' : 'outlier';
 };
 
 /** Where, at any depth, objects name the Services that they send to, by the field that is the name: Gloo's `kube`, BIG-IP's `pool`. */

@@ -53,19 +53,19 @@ export const webhooksOf = (object: Fields, { name: configuration }: Metadata) =>
 
 export type EventSummary = Readonly<NonNullable<ReturnType<typeof eventOf>>>;
 
-/** Undefined where it is about anything else. Reads core/v1 and events.k8s.io/v1. */
+/** Undefined where it is neither about a Service nor warns of a Pod. Reads core/v1 and events.k8s.io/v1. */
 export const eventOf = (object: Fields, metadata: Metadata) => {
   const regarding = fieldsIn(object, object['involvedObject'] === undefined ? 'regarding' : 'involvedObject');
   const { kind, namespace, name } = pickTexts(regarding, 'kind', 'namespace', 'name');
-  if (kind !== 'Service') return undefined;
-  const times = ['lastTimestamp', 'series.lastObservedTime', 'eventTime'].map((path) => textIn(object, path));
+  if (kind !== 'Service' && `${kind} ${textIn(object, 'type')}` !== 'Pod Warning') return undefined;
   return {
     namespace: namespace || (metadata.namespace ?? ''),
-    service: name,
+    of: `${kind}/${name}`,
     ...pickTexts(object, 'type', 'reason'),
     message: textIn(object, 'message') || textIn(object, 'note'),
     /** RFC 3339; empty if not known. */
-    lastSeen: times.find((time) => time !== '') ?? '',
+    lastSeen:
+      textIn(object, 'lastTimestamp') || textIn(object, 'series.lastObservedTime') || textIn(object, 'eventTime'),
   };
 };
 

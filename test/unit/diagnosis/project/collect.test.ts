@@ -150,7 +150,7 @@ describe('diagnosis: collecting objects', () => {
       ['h', false, 7],
     ]);
     expect(itemsOf(snapshot.events)).to.deep.equal([
-      { namespace: 'shop', service: 'web', type: 'Warning', reason: 'R', message: 'M', lastSeen: 'T' },
+      { namespace: 'shop', of: 'Service/web', type: 'Warning', reason: 'R', message: 'M', lastSeen: 'T' },
     ]);
     expect(itemsOf(snapshot.routers).map(({ kind, name, settings }) => [kind, name, settings])).to.deep.equal([
       ['ConfigMap', 'cilium-config', { 'kube-proxy-replacement': 'strict', 'enable-service-topology': 'true' }],
