@@ -107,8 +107,8 @@ export const entryOf = (facts: Facts) => {
 };
 
 const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
-const ELSEWHERE = 'un its Pods on Nodes that may take it, or set `externalTrafficPolicy: Cluster`.';
-const STRANDED_REMEDY = `${LET_REMEDY} Or r${ELSEWHERE}`;
+const ELSEWHERE = 'run its Pods on Nodes that may take it, or set `externalTrafficPolicy: Cluster`.';
+const STRANDED_REMEDY = `${LET_REMEDY} Or ${ELSEWHERE}`;
 const UNCORDON =
   'Uncordon Nodes with its Pods. To empty them, give them a taint `NoSchedule`, move the Pods, and cordon then. From 1.19 on load balancers use cordoned Nodes too.';
 // metallb/metallb#302, #933, #976
@@ -191,7 +191,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
     const isCordoned = unused.some((node) => node.spec?.unschedulable && hosts.includes(nameOf(node)));
     const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${unused.length > 0 ? ` (before Kubernetes ${isCordoned ? '1.19 none that is cordoned' : '1.21 no master'})` : ''} and what announces it; its endpoints are on ${listed(hosts)}.`;
     const isOfMasters = unused.some((node) => hosts.includes(nameOf(node)));
-    const remedy = policy === 'Local' ? (isOfMasters ? `R${ELSEWHERE}` : STRANDED_REMEDY) : NARROW_REMEDY;
+    const remedy = policy === 'Local' ? (isOfMasters ? `Off masters: ${ELSEWHERE}` : STRANDED_REMEDY) : NARROW_REMEDY;
     const open = takers.length === 0 ? LET_REMEDY : remedy;
     return fails(evidence, isCordoned ? UNCORDON : open).map((own) => ({ ...own, fix: [] }));
   }
