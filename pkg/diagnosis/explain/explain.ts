@@ -158,7 +158,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // Proxies never look at hints of a headless Service or one with the policy Local.
   const isRouted = kind.every(({ stage }) => stage === 'given');
   const behind = behindCauses(facts);
-  // Whoever writes the slices, what drains some comes first.
+  // A drain comes first, also for slices that no controller of Kubernetes writes.
   const isPaused = facts.families.some(({ drained }) => drained.length > 0);
   const isEach = only !== undefined && facts.bypasses.some(({ decides }) => decides === BY_SCRAPE); // More Pods keep none.
   const lying = (isRouted || isGathered || isPaused) && behind.length === 0 && !isEach ? spreadCauses(facts) : [];
