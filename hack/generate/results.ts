@@ -17,17 +17,13 @@ const root = resolve(import.meta.dirname, '../..');
 export const readResults = <T>(kind: 'bench' | 'e2e', name: string): T =>
   JSON.parse(readFileSync(resolve(root, 'test', kind, 'results', `${name}.json`), 'utf8')) as T;
 
-/** A Service without the label costs what it costs without admission; the further sync shows what every one does. */
-const isTelling = ({ settings, event }: InterplayCount): boolean =>
-  settings !== 'none' && event !== 'next sync without a change';
-
 const interplay = (): string => {
   const outages = readResults<readonly Outage[]>('e2e', 'outage');
   const { services = 0, pods = 0 } = outages[0] ?? {};
   return [
     'PUTs by the EndpointSlice controller / versions stored, by what gives the hints:',
     '',
-    formatCounts(readResults<readonly InterplayCount[]>('e2e', 'interplay').filter(isTelling)),
+    formatCounts(readResults<readonly InterplayCount[]>('e2e', 'interplay')),
     '',
     `The webhook killed while all ${pods} Pods of ${services} Services are replaced; the Services have only the label:`,
     '',
@@ -60,7 +56,7 @@ export const results: readonly Generator[] = [
   {
     path: 'docs/development/rules.md',
     section: 'envoy',
-    render: () => formatContests(readResults<EnvoyResults>('e2e', 'envoy').runs),
+    render: () => formatContests(readResults<EnvoyResults>('e2e', 'envoy').contests),
   },
   {
     path: EVACUATION,

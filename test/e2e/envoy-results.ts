@@ -147,12 +147,6 @@ export interface ContestRun {
   readonly lateMs: number;
 }
 
-export interface EnvoyResults {
-  readonly kubernetes: string;
-  readonly envoy: string;
-  readonly runs: readonly ContestRun[];
-}
-
 /** Of several runs. */
 export type Medians = Readonly<Record<Exclude<keyof Outcome, 'way' | 'plans'> | 'plans', number>>;
 
@@ -175,6 +169,26 @@ export const mediansOf = (runs: readonly ContestRun[], way: string): Medians => 
     plans: of(({ plans }) => plans.length),
   };
 };
+
+/** What is kept of a contest: the medians of its runs by way. JSON has null for what never happened. */
+interface ContestMedians {
+  readonly contest: string;
+  readonly runs: number;
+  readonly ways: Readonly<Record<string, Readonly<Record<keyof Medians, number | null>>>>;
+}
+
+export interface EnvoyResults {
+  readonly kubernetes: string;
+  readonly envoy: string;
+  readonly contests: readonly ContestMedians[];
+}
+
+export const contestMedians = (runs: readonly ContestRun[]): ContestMedians[] =>
+  [...Map.groupBy(runs, ({ contest }) => contest)].map(([contest, own]) => ({
+    contest,
+    runs: own.length,
+    ways: Object.fromEntries(WAYS.map((way) => [way, mediansOf(own, way)])),
+  }));
 
 /** By how much ours may do worse than the rival. */
 const LIMITS = { lost: 25, lostShare: 0.2, reactsSeconds: 2.5 } as const;
@@ -228,9 +242,14 @@ const TITLES: Readonly<Record<string, string>> = {
   pairs: 'ours, pairs of zones',
 };
 
-const row = (title: string, way: string, figures: Medians): string[] => {
-  const { sent, refused, unanswered, reacts, crossesBefore, crossesDuring, crossesAfter, settles, p99Ms, plans } =
-    figures;
+const row = (title: string, way: string, kept: ContestMedians['ways'][string]): string[] => {
+  const { sent, refused, unanswered, plans } = kept;
+  const [reacts, settles, p99Ms] = [orLast(kept.reacts), orLast(kept.settles), orLast(kept.p99Ms)];
+  const [crossesBefore, crossesDuring, crossesAfter] = [
+    orLast(kept.crossesBefore),
+    orLast(kept.crossesDuring),
+    orLast(kept.crossesAfter),
+  ];
   const crosses = [crossesBefore, crossesDuring, crossesAfter].map((one) =>
     Number.isFinite(one) ? percentOf(one) : '–',
   );
@@ -250,8 +269,8 @@ const row = (title: string, way: string, figures: Medians): string[] => {
 
 const runsOf = (count: number): string => (count === 1 ? 'one run' : `${count} runs`);
 
-/** Medians of the runs, a line a scenario and way. */
-export const formatContests = (runs: readonly ContestRun[]): string => {
+/** A line a contest and way. */
+export const formatContests = (contests: readonly ContestMedians[]): string => {
   const head = [
     '',
     '',
@@ -267,10 +286,10 @@ export const formatContests = (runs: readonly ContestRun[]): string => {
     'plans',
   ];
   const rows = CONTESTS.flatMap(({ name, title }) => {
-    const own = runs.filter(({ contest }) => contest === name);
-    if (own.length === 0) return [];
-    return WAYS.map((way, index) =>
-      row(index === 0 ? `**${name}** (${runsOf(own.length)}): ${title}` : '', way, mediansOf(own, way)),
+    const kept = contests.find(({ contest }) => contest === name);
+    if (kept === undefined) return [];
+    return Object.entries(kept.ways).map(([way, medians], index) =>
+      row(index === 0 ? `**${name}** (${runsOf(kept.runs)}): ${title}` : '', way, medians),
     );
   });
   return markdownTable(head, rows);

@@ -149,6 +149,10 @@ export interface InterplayCount {
   readonly changed: number;
 }
 
+/** A Service without the label costs what it costs without admission; the further sync shows what every one does. */
+export const isTelling = ({ settings, event }: InterplayCount): boolean =>
+  settings !== 'none' && event !== 'next sync without a change';
+
 /** Updates of these slices that the API server took; of the writers of slices, the EndpointSlice controller alone updates. */
 export const putsOf = (slices: ReadonlySet<string>, writes: readonly Write[]): Write[] =>
   writes.filter(({ name, verb, status }) => slices.has(name) && verb === 'update' && status === 200);

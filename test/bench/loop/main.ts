@@ -7,7 +7,7 @@ import { onThreads } from '../threads.ts';
 import { simulate } from './plant.ts';
 import { RULES } from './rules.ts';
 import { SCENARIOS } from './scenarios.ts';
-import { type LoopResults, type RuleScenario, loopTables, meanExperience, rulesTables } from './table.ts';
+import { type LoopResults, type RuleScenario, loopTables, meanExperience, resultsOf, rulesTables } from './table.ts';
 
 const USAGE = `Usage: npm run bench:loop -- [--scenario TEXT] [--rule TEXT] [--seeds N] [--quick]
 
@@ -16,7 +16,7 @@ on each of two cores in full.
 With --scenario or --rule only those whose name contains the text, with --quick one seed of hot zones; then no result is kept.
 
 Example:
-  npm run bench:loop -- --scenario 'hot zone' --rule Envoy
+  npm run bench:loop -- --scenario 'hot zone' --rule waterfall
 `;
 
 /** What is run of everything. */
@@ -50,10 +50,9 @@ const run = async (selection: Selection): Promise<LoopResults> => {
   const outcomes = await onThreads<RuleScenario>(new URL(import.meta.url), count, selection);
   return {
     seeds: selection.seeds,
-    rules: rules.map(({ name }, index) => ({
-      name,
-      scenarios: outcomes.slice(index * scenarios.length, (index + 1) * scenarios.length),
-    })),
+    rules: rules.map(({ name }, index) =>
+      resultsOf(name, outcomes.slice(index * scenarios.length, (index + 1) * scenarios.length)),
+    ),
   };
 };
 

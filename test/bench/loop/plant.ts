@@ -99,7 +99,6 @@ export const simulate = (
   ];
   const sampler = createSampler(scenario);
   const counter = createCounter(seed);
-  let loads: ReadonlyMap<string, number> = new Map();
   let longLived = new Map<string, Shares>();
   let known = '';
   for (let time = 0; time < scenario.durationSeconds; time += 1) {
@@ -114,7 +113,6 @@ export const simulate = (
         trueDemand: demandAt(Math.max(0, time - LATE)),
         endpoints,
         idleCores: scenario.idleCores ?? 0,
-        loads,
         asked: demandAt(Math.max(0, time - 1)),
         counted: isWithout(scenario, time) ? undefined : counter.latest(time),
       });
@@ -155,16 +153,13 @@ export const simulate = (
     const { idleCores = 0 } = scenario;
     const arriving = meter.tick({ flows, endpoints: endpoints.map(leaving(idleCores)), demand: asked }, time);
     latency.tick(flows, endpoints.map(leaving(idleCores)));
-    const served = new Map<string, number>();
     let utilization = 0;
     const hanging = scenario.hanging?.(time);
     for (const { name, zone, capacity } of endpoints) {
       const load = zone === hanging ? 0 : Math.min(capacity, (arriving.get(name) ?? 0) + idleCores);
-      served.set(name, load);
       utilization += load / capacity / endpoints.length;
       sampler.record(time, name, load);
     }
-    loads = served;
     autoscaler?.tick(time, utilization);
   }
   return { ...meter.outcome(scenario.durationSeconds), p99: latency.quantile(0.99) };

@@ -6,9 +6,8 @@ import { step } from '../../../pkg/flow/loop/step.ts';
 import type { LoopPolicy, LoopState } from '../../../pkg/flow/loop/types.ts';
 import { allocate } from '../../../pkg/upstream/controller/allocation.ts';
 import { planLending } from '../../../pkg/upstream/controller/proportional.ts';
-import { byZone, envoyRule, spreadInZones } from './envoy.ts';
 import { COUNTED_SECONDS } from './instruments.ts';
-import { ENVOYS, METERED, OURS } from './table.ts';
+import { EAGER, METERED, OURS } from './table.ts';
 import type { PlantEndpoint, Rule } from './types.ts';
 
 const ownZones = (endpoints: readonly PlantEndpoint[]): HintsInForce => ({
@@ -110,8 +109,6 @@ interface ComparedRule {
   readonly everySeconds?: number;
 }
 
-type Mutable = Map<string, Map<string, number>>;
-
 /** Kubernetes' annotation value Auto, all zones having the same CPUs: hints by number of endpoints, none where a zone gets too much. */
 const upstreamAuto: Rule =
   () =>
@@ -136,7 +133,21 @@ const upstreamAuto: Rule =
     return { spread: false, endpoints: sorted.map(({ name, zone }) => ({ name, forZones: [targetOf(zone)] })) };
   };
 
-/** How slowly a waterfall's rates follow, seconds: the same smoothing as Envoy's. */
+const byZone = (endpoints: readonly PlantEndpoint[]): Map<string, PlantEndpoint[]> =>
+  Map.groupBy(endpoints, ({ zone }) => zone);
+
+/** Weights of zones as weights of their endpoints: a zone's are asked alike. */
+const spreadInZones = (
+  weights: ReadonlyMap<string, number>,
+  zones: ReadonlyMap<string, readonly PlantEndpoint[]>,
+): Map<string, number> =>
+  new Map(
+    [...zones].flatMap(([zone, endpoints]) =>
+      endpoints.map(({ name }) => [name, (weights.get(zone) ?? 0) / endpoints.length] as const),
+    ),
+  );
+
+/** How slowly a waterfall's rates follow, seconds. */
 const RATE_SECONDS = 5;
 
 /**
@@ -166,7 +177,7 @@ const waterfall =
       const free = [...left.values()].reduce((sum, value) => sum + value, 0);
       const total = [...room.values()].reduce((sum, value) => sum + value, 0);
       const placed = excess > 0 ? Math.min(1, free / excess) : 1;
-      const weights: Mutable = new Map();
+      const weights = new Map<string, Map<string, number>>();
       for (const zone of observation.zones) {
         const rate = rates.get(zone) ?? 0;
         const over = rate - (kept.get(zone) ?? 0);
@@ -189,11 +200,10 @@ export const RULES: readonly ComparedRule[] = [
   { name: 'same zone', rule: sameZone },
   { name: 'Auto (Kubernetes)', rule: upstreamAuto },
   { name: 'band (Linkerd HAZL)', rule: band },
-  { name: ENVOYS, rule: envoyRule(), everySeconds: 1 },
   { name: 'waterfall, 60 %', rule: waterfall(0.6), everySeconds: 1 },
   { name: 'waterfall, 70 %', rule: waterfall(0.7), everySeconds: 1 },
   { name: 'waterfall, 80 %', rule: waterfall(0.8), everySeconds: 1 },
-  { name: 'load-aware without hysteresis', rule: loopRule(eager) },
+  { name: EAGER, rule: loopRule(eager) },
   { name: OURS, rule: loopRule() },
   { name: METERED, rule: loopRule(DEFAULT_LOOP_POLICY, true), everySeconds: COUNTED_SECONDS },
   { name: 'true demand, 15–30 s late', rule: informed },

@@ -47,9 +47,7 @@ export interface RuleInput {
   readonly endpoints: readonly PlantEndpoint[];
   /** Of each endpoint. Default 0. */
   readonly idleCores?: number;
-  /** For rules of proxies that see each answer: the load of each endpoint in the last second, cores, at most its capacity. */
-  readonly loads: ReadonlyMap<string, number>;
-  /** For the same: what the clients of each zone asked for in the last second, cores. */
+  /** For rules of proxies that see each request: what the clients of each zone asked for in the last second, cores. */
   readonly asked: Demand;
   /** What traffic-meters counted in the newest window that they show. */
   readonly counted?: MeasuredDemand | undefined;
