@@ -7,7 +7,7 @@ const ALL = ['test/integration/**/*.test.ts', 'test/unit/**/*.test.ts'];
 
 const SLOW = [
   'test/integration/{bundle,fuzz,krew,leader-election,package}.test.ts',
-  'test/unit/{bench,e2e,fuzz,hack,support}/**/*.test.ts',
+  'test/unit/{bench,fuzz,hack,support}/**/*.test.ts',
 ];
 
 /** Pages whose commands need a cluster; with UPDATE_DOCS=1 they are written anew. */

@@ -2,41 +2,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { lastStage, only, readDockerfile } from '../../../hack/lib/dockerfile.ts';
+import { only, readDockerfile } from '../../../hack/lib/dockerfile.ts';
 
 const folder = new URL('../../../hack/image/', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
 const text = read('Dockerfile');
 const chart = new URL('../../../charts/gardener-extension-topology-aware-routing/', import.meta.url);
 const DIGEST = `sha256:${'0'.repeat(64)}`;
-
-describe('reading a Dockerfile', () => {
-  const cases: [name: string, source: string, given: Record<string, string>, wanted: string[]][] = [
-    ['joins lines', 'LABEL a=1 \\\n  b=2\n', {}, ['LABEL a=1 b=2']],
-    ['leaves out comments', '# x\nUSER 1\n', {}, ['USER 1']],
-    ['fills in an argument', 'ARG A=x\nFROM ${A}\n', {}, ['ARG A=x', 'FROM x']],
-    ['takes what is given', 'ARG A=x\nFROM ${A}\n', { A: 'y' }, ['ARG A=x', 'FROM y']],
-    ['leaves out what depends on an empty one', 'ARG D=\nFROM x${D:+@${D}}\n', {}, ['ARG D=', 'FROM x']],
-    ['puts in what depends on a given one', 'ARG D\nFROM x${D:+@${D}}\n', { D: 'd' }, ['ARG D', 'FROM x@d']],
-    ['forgets at FROM', 'ARG A=x\nFROM b\nLABEL a=${A}\n', {}, ['ARG A=x', 'FROM b', 'LABEL a=']],
-  ];
-  for (const [name, source, given, wanted] of cases) {
-    it(name, () => {
-      const found = readDockerfile(source, given).map((instruction) => `${instruction.name} ${instruction.value}`);
-      expect(found).to.deep.equal(wanted);
-    });
-  }
-
-  it('has the last stage, which knows the arguments before the first', () => {
-    const stages = 'ARG BASE=b\nFROM a AS first\nUSER 1\nFROM ${BASE}\nCOPY --from=first /x /\nUSER 2\n';
-    const found = lastStage(readDockerfile(stages)).map(({ name, value }) => `${name} ${value}`);
-    expect(found).to.deep.equal(['FROM b', 'COPY --from=first /x /', 'USER 2']);
-  });
-
-  it('refuses an instruction that is there twice', () => {
-    expect(() => only(readDockerfile('USER 1\nUSER 2\n'), 'USER')).to.throw('2 instructions USER');
-  });
-});
 
 describe('hack/image/Dockerfile', () => {
   const instructions = readDockerfile(text);

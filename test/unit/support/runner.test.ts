@@ -4,7 +4,6 @@ import { describe, it } from 'mocha';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { useFolder } from '../../fixtures/temporary-folder.ts';
-import { filesOf, inFull } from '../../support/runner/files.ts';
 
 const MAIN = fileURLToPath(new URL('../../support/runner/main.ts', import.meta.url));
 const LAST = /(\d+ passed, \d+ failed, \d+ skipped)\n$/;
@@ -71,31 +70,8 @@ describe('the runner of test files', () => {
     expect(text).to.match(/^FAILED a process of the test runner did not end well \(exit code 1\)/m);
   });
 
-  it("hands mocha's options on", async () => {
-    expect((await run(passing(), '-g', 'too')).counts).to.equal('1 passed, 0 failed, 0 skipped');
-  });
-
   it('fails when no test ran', async () => {
     expect((await run(passing(), '-g', 'no such title')).code).to.equal(1);
     expect((await run(folder.at('none*.js'))).text).to.match(/^FAILED no test file matches /m);
-  });
-});
-
-describe('the sets of test files', () => {
-  it('has every file among the quick, the slow or the facts, and what goes less far among the quick in both', () => {
-    const [quick, slow, facts] = [filesOf(['quick']), filesOf(['slow']), filesOf(['facts'])];
-    expect([...new Set([...quick, ...slow, ...facts])].sort()).to.deep.equal(filesOf(['all']).sort());
-    expect(facts.filter((file) => quick.includes(file) || slow.includes(file))).to.deep.equal([]);
-    const both = quick.filter((file) => slow.includes(file));
-    expect(both)
-      .to.include('test/unit/flow/loop/step-properties.test.ts')
-      .and.not.to.include('test/unit/flow/loop/input.test.ts');
-    expect(slow).to.include('test/unit/support/runner.test.ts').and.to.include('test/integration/bundle.test.ts');
-    expect(quick).not.to.include('test/integration/bundle.test.ts');
-  });
-
-  it('goes the whole way in the slow set alone', () => {
-    expect(['quick', 'slow', 'all'].filter((name) => inFull([name], {}))).to.deep.equal(['slow']);
-    expect(inFull(['quick'], { TEST_FULL: '1' }), 'where a caller asks for it').to.equal(true);
   });
 });
