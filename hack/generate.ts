@@ -10,7 +10,6 @@ import { commands } from './generate/commands.ts';
 import { dashboard } from './generate/dashboard.ts';
 import { declarations } from './generate/declarations.ts';
 import { definitions } from './generate/definitions.ts';
-import { flowController } from './generate/flow-controller.ts';
 import { krew } from './generate/krew.ts';
 import { pages } from './generate/pages.ts';
 import { reasonsReference } from './generate/reasons.ts';
@@ -32,7 +31,6 @@ const GENERATORS: readonly Generator[] = [
   dashboard,
   ...declarations,
   ...definitions,
-  flowController,
   krew,
   ...pages,
   reasonsReference,

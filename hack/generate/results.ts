@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type LoopResults, loopTables, rulesTables } from '../../test/bench/loop/table.ts';
+import type { WebhookResults } from '../../test/bench/webhook/types.ts';
+import { webhookMarkdown } from '../../test/bench/webhook/table.ts';
 import { type EnvoyResults, formatContests } from '../../test/e2e/envoy-results.ts';
 import { type DrillResults, type ScaleResults, formatDrills, formatScale } from '../../test/e2e/evacuate-figures.ts';
 import { formatCounts, formatMatrices, formatOutages } from '../../test/e2e/hints-figures.ts';
@@ -36,6 +38,11 @@ const EVACUATION = 'docs/development/evacuation-on-real-traffic.md';
 const HOW_IT_WORKS = 'docs/concepts/how-it-works.md';
 
 export const results: readonly Generator[] = [
+  {
+    path: BENCHMARKS,
+    section: 'webhook',
+    render: () => webhookMarkdown(readResults<WebhookResults>('bench', 'webhook')).trimEnd(),
+  },
   { path: BENCHMARKS, section: 'load', render: () => formatLoad(readResults<LoadResults>('e2e', 'load')) },
   { path: BENCHMARKS, section: 'scale', render: () => formatScaleCost(readResults<ScaleCost>('e2e', 'scale')) },
   {

@@ -1,10 +1,10 @@
 // What the suites about load and scale measure, and its tables.
 import type { Environment } from '../bench/environment.ts';
-import type { Measurement } from '../bench/kubectl-topology/types.ts';
 import { formatMegabytes, formatNumber } from '../bench/statistics.ts';
 import { describeMachine, markdownTable } from '../bench/table.ts';
+import type { Measurement } from './scale-commands.ts';
 import type { HealthAnswers } from './scale-health.ts';
-import type { Step } from './scale-world.ts';
+import type { Step } from './scale-objects.ts';
 
 /** One thing that a controller did. */
 export interface ControllerPhase {
@@ -103,7 +103,7 @@ const limitText = ({ memoryBytes }: Step): string =>
 export const formatScaleCost = (results: ScaleCost): string => {
   const { steps } = results;
   const commands = steps.flatMap((step) =>
-    step.commands.map(({ command, wallMs, cpuSeconds, peakBytes, readBytes = 0 }) => [
+    step.commands.map(({ command, wallMs, cpuSeconds, peakBytes, readBytes }) => [
       `\`${command}\``,
       sizeOf(step, results).join(' / '),
       secondsText(wallMs / 1_000),

@@ -6,8 +6,6 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { LABEL_ZONE } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, NAMESPACES, NODES, PODS, SERVICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { coresOf, namespaceOf, nodeZones, podName, podsOf, serviceObjects } from '../bench/flow-controller/world.ts';
-import type { Scale } from '../bench/flow-controller/world.ts';
 import { parseCpuSeconds } from '../bench/processes.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
 import { kubeProxy } from '../fixtures/core.ts';
@@ -19,6 +17,17 @@ import { memoryOf } from './memory.ts';
 import type { PodReading } from './metrics-api.ts';
 import type { ControllerPhase } from './scale-figures.ts';
 import { watchHealth } from './scale-health.ts';
+import {
+  coresOf,
+  namespaceOf,
+  NAMESPACES_OF_TEAMS,
+  nodeZones,
+  podName,
+  PODS_OF_SERVICE,
+  serviceObjects,
+  type Step,
+  upTo,
+} from './scale-objects.ts';
 import { type Write, readAudit } from './settings-audit.ts';
 
 interface PhaseOptions {
@@ -76,35 +85,14 @@ export const measurePhase = async (
   }
 };
 
-export interface Step {
-  readonly nodes: number;
-  readonly services: number;
-  /** Whether Services get a FlowPolicy. Default true; with 10,000 of them the first start is minutes of an API server's time. */
-  readonly policies?: boolean;
-  /** What the flow-controller may use; default: what there is. */
-  readonly memoryBytes?: number;
-}
-
-const [ZONES, NAMESPACES_OF_TEAMS] = [4, 50];
-export const ENDPOINTS_PER_SERVICE = 15;
 const METRICS_SECONDS = 15;
 /** First address of Services, in the bed's range; those before belong to the API server and to what suites expose. */
 const FIRST_ADDRESS = 1_024;
 
-const scaleOf = ({ nodes, services }: Step): Scale => ({
-  services,
-  endpointsPerService: ENDPOINTS_PER_SERVICE,
-  namespaces: NAMESPACES_OF_TEAMS,
-  hostile: 0,
-  nodesPerZone: nodes / ZONES,
-});
-
-const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-
 /** Nodes as large as real ones are, with images and conditions. */
 const nodeObjects = (step: Step): KubernetesObject[] => {
   const { nodes } = auditCluster({ nodes: step.nodes, services: 1, endpoints: 1 });
-  return nodeZones(scaleOf(step)).flatMap(([name, zone], at) => {
+  return nodeZones(step).flatMap(([name, zone], at) => {
     const like = nodes[at];
     if (like === undefined) return [];
     const labels = { ...like.metadata?.labels, [LABEL_ZONE]: zone, 'kubernetes.io/hostname': name };
@@ -138,7 +126,7 @@ const ONE_FAMILY = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack', intern
 
 function* serviceEntries(step: Step, { pods: withPods, slices: withSlices }: Contents): Generator<StoredObject> {
   for (const index of upTo(step.services)) {
-    const { service, slice, pods } = serviceObjects(scaleOf(step), index);
+    const { service, slice, pods } = serviceObjects(step, index);
     const number = FIRST_ADDRESS + index;
     const clusterIP = `198.18.${number >> 8}.${number & 255}`;
     const spec = { ...service.spec, ...ONE_FAMILY, sessionAffinity: 'None', clusterIP, clusterIPs: [clusterIP] };
@@ -173,17 +161,16 @@ const SET = '/apis/apps/v1/namespaces/kube-system/daemonsets';
 
 /** @param client - Of an administrator. */
 export const createScaleWorld = (client: Client, api: Api, step: Step, contents: Contents): ScaleWorld => {
-  const scale = scaleOf(step);
   let read = { at: 0, all: new Map<string, readonly PodReading[]>() };
 
   const measure = (overloaded: number): PodReading[] => {
     const sampledAt = Date.now() / 1_000;
     return upTo(step.services).flatMap((index) =>
-      podsOf(scale, index).map((pod) => ({
-        namespace: namespaceOf(scale, index),
+      PODS_OF_SERVICE.map((pod) => ({
+        namespace: namespaceOf(index),
         pod: podName(index, pod),
         labels: { app: `service-${index}` },
-        cores: coresOf(scale, { index, pod, overloaded }, Math.random),
+        cores: coresOf(index, pod, overloaded),
         sampledAt,
         window: METRICS_SECONDS,
       })),
@@ -204,7 +191,7 @@ export const createScaleWorld = (client: Client, api: Api, step: Step, contents:
       await world.rollOut(step.nodes);
     },
     sliceOf(index) {
-      const { namespace, name } = serviceObjects(scale, index).slice.metadata ?? {};
+      const { namespace, name } = serviceObjects(step, index).slice.metadata ?? {};
       return `${namespace}/${name}`;
     },
     async rollOut(updated) {

@@ -1,4 +1,4 @@
-// `npm run bench:meter -- --live`: the bundled meter with 5,000 Services in its caches on real connections in a network namespace of
+// `npm run bench:meter`: the bundled meter with 5,000 Services in its caches on real connections in a network namespace of
 // its own, and `conntrack -E | wc -l` on the same connections as the floor.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// `npm run bench -- webhook --against REV`: CPU time of a review beside that of another commit. Both take turns: a slow machine slows both.
+// `npm run bench -- --against REV`: CPU time of a review beside that of another commit. Both take turns: a slow machine slows both.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

@@ -13,7 +13,6 @@ import type { AuditReport } from '../../../pkg/diagnosis/audit/audit.ts';
 import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
-import { type Program, measure } from '../../bench/kubectl-topology/measure.ts';
 import { topologyJson } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
@@ -25,8 +24,10 @@ import { connectAs } from '../hints-support.ts';
 import { type Cgroup, createCgroup } from '../memory.ts';
 import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
 import { isLongForm, keepResults, keptResults } from '../results.ts';
+import { type Program, measure } from '../scale-commands.ts';
 import { type ScaleCost, type StepCost, formatScaleCost, mergeScaleCost } from '../scale-figures.ts';
-import { ENDPOINTS_PER_SERVICE, type ScaleWorld, type Step, createScaleWorld, measurePhase } from '../scale-world.ts';
+import { ENDPOINTS_PER_SERVICE, type Step } from '../scale-objects.ts';
+import { type ScaleWorld, createScaleWorld, measurePhase } from '../scale-world.ts';
 import type { Write } from '../settings-audit.ts';
 
 const SMALL: Step = { nodes: 40, services: 60 };
@@ -143,9 +144,9 @@ for (const step of chosen()) {
 
     it('explains one Service, its DaemonSet settled and during its roll-out', async () => {
       const settled = command('explain', 'explain', EXPLAINED);
-      commands.push(...(await measure([settled], 3)));
+      commands.push(await measure(settled, 3));
       await world.rollOut(nodes - 1);
-      commands.push(...(await measure([{ ...settled, title: `${settled.title}, kube-proxy rolling` }], 1)));
+      commands.push(await measure({ ...settled, title: `${settled.title}, kube-proxy rolling` }, 1));
       await world.rollOut(nodes);
       const report = await topologyJson<Explanation>(['explain', EXPLAINED, '--kubeconfig', kubeconfig]);
       expect(report.verdict).to.equal('Effective');
@@ -154,7 +155,7 @@ for (const step of chosen()) {
     });
 
     it('audits all Services', async () => {
-      commands.push(...(await measure([command('audit -A', 'audit', '-A', '-o', 'json')], 1)));
+      commands.push(await measure(command('audit -A', 'audit', '-A', '-o', 'json'), 1));
       const report = await topologyJson<AuditReport>(['audit', '-A', '--kubeconfig', kubeconfig]);
       expect(report.services.length).to.be.at.least(services);
       keep();
