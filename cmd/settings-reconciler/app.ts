@@ -27,8 +27,8 @@ import { createLeaseWatch } from '../../pkg/kubernetes/lease.ts';
 import { createManager } from '../../pkg/kubernetes/manager.ts';
 import { createTable } from '../../pkg/kubernetes/watches.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../pkg/routing/version.ts';
-import { type OutputFormat, isUsageError, readOnly, runController } from '../shared/run-controller.ts';
+import { parseKubernetesVersion } from '../../pkg/routing/version.ts';
+import { type OutputFormat, readOnly, runController } from '../shared/run-controller.ts';
 import { type ControllerSession, candidateOf, openSession } from '../shared/session.ts';
 import { userAgentOf } from '../shared/run.ts';
 import { collectDecisions, renderReport, reportOf } from './dry-run.ts';
@@ -166,15 +166,11 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   await manager.run(signal);
 };
 
-const isUsage = (error: unknown): boolean =>
-  isUsageError(error) || error instanceof InvalidVersionError || error instanceof UnsupportedVersionError;
-
 /** Runs the command with these arguments; resolves with its exit code. */
 export const runCommand = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> =>
   runController<Flags, Session>({
     parsed: parseFlags(args),
     open: (flags) => openSettingsSession(flags, env),
-    isUsage,
     ways: { serve, dryRun, cleanup: runCleanup },
     failure: 'the settings reconciler failed',
     async close({ client, gardenClient }) {

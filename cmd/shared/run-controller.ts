@@ -5,6 +5,7 @@ import { defined } from '../../pkg/apis/values.ts';
 import { createGuardedClient } from '../../pkg/kubernetes/client.ts';
 import { KubeConfigError } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
+import { InvalidVersionError, UnsupportedVersionError } from '../../pkg/routing/version.ts';
 import { type CommonFlags, withCommonFlags, withLog, withPorts } from './flags.ts';
 import { untilSignal } from './exit.ts';
 import type { ControllerConfiguration, ControllerSession } from './session.ts';
@@ -85,21 +86,20 @@ export const runWay = <S extends Pick<ControllerSession, 'client'>>(
 
 const FILE_ERRORS: ReadonlySet<unknown> = new Set(['ENOENT', 'EISDIR', 'EACCES']);
 
-/** Whether an error of opening is the user's to fix: the configuration, the kubeconfig, or a file that cannot be read. */
+/** Whether an error of opening is the user's to fix: the configuration, the kubeconfig, a version, or a file that cannot be read. */
 export const isUsageError = (error: unknown): boolean =>
   error instanceof ConfigError ||
   error instanceof KubeConfigError ||
+  error instanceof InvalidVersionError ||
+  error instanceof UnsupportedVersionError ||
   (error instanceof Error && 'code' in error && FILE_ERRORS.has(error.code));
 
 export const runController = <F extends ControllerFlags, S extends ControllerSession>({
   ways,
   ...options
-}: Omit<RunOptions<F, S>, 'isUsage' | 'work'> & {
-  readonly isUsage?: RunOptions<F, S>['isUsage'];
-  readonly ways: Ways<S>;
-}): Promise<number> =>
+}: Omit<RunOptions<F, S>, 'isUsage' | 'work'> & { readonly ways: Ways<S> }): Promise<number> =>
   runToExitCode<F, S>({
-    isUsage: isUsageError,
     ...options,
+    isUsage: isUsageError,
     work: (session, flags) => runWay(session, flags, ways, untilSignal()),
   });

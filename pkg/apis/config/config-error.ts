@@ -13,11 +13,11 @@ export interface ConfigProblem {
   readonly allowed?: readonly string[];
 }
 
-const render = (file: string, { line, column, field, message, allowed }: ConfigProblem): string => {
-  const place = `${file}:${line}:${column}`;
-  const hint = allowed === undefined || allowed.length === 0 ? '' : ` (allowed: ${allowed.join(', ')})`;
-  return field === '' ? `${place}: ${message}${hint}` : `${place}: ${field}: ${message}${hint}`;
-};
+export const withAllowed = ({ message, allowed = [] }: Pick<ConfigProblem, 'message' | 'allowed'>): string =>
+  allowed.length === 0 ? message : `${message} (allowed: ${allowed.join(', ')})`;
+
+const render = (file: string, problem: ConfigProblem): string =>
+  [`${file}:${problem.line}:${problem.column}`, problem.field, withAllowed(problem)].filter(Boolean).join(': ');
 
 /** A configuration file that cannot be used; the message has one line a problem, in file order. */
 export class ConfigError extends Error {

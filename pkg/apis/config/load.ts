@@ -1,9 +1,9 @@
 // Turns the text of a configuration file into a typed, defaulted configuration, or into an error that says where and why not.
-import { ConfigError, type ConfigProblem, type FieldPath, renderPath } from './config-error.ts';
+import { ConfigError, type ConfigProblem, type FieldPath, renderPath, withAllowed } from './config-error.ts';
 import type { ErrorObject, SchemaObject } from 'ajv';
 import { checkOf } from '../schema.ts';
 import { type Document, LineCounter, type Pair, isMap, isNode, isScalar, parseDocument } from 'yaml';
-import { defined, orElse, parserText } from '../values.ts';
+import { defined, isFields, orElse, parserText } from '../values.ts';
 import { CONFIG_GROUP } from '../names.ts';
 
 export const CONFIG_API_VERSION = `${CONFIG_GROUP}/v1alpha1`;
@@ -82,8 +82,8 @@ const show = (value: unknown): string => {
 const param = (error: ErrorObject, name: string): unknown => Reflect.get(error.params, name);
 
 const knownFields = (error: ErrorObject): string[] => {
-  const properties: unknown = error.parentSchema === undefined ? undefined : error.parentSchema['properties'];
-  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  const properties: unknown = error.parentSchema?.['properties'];
+  return isFields(properties) ? Object.keys(properties) : [];
 };
 
 /** Allowed values of the discriminator field of a union. */
@@ -129,7 +129,6 @@ const sentences: Record<string, (error: ErrorObject) => Sentence | undefined> = 
   maxLength: (error) => ({ message: `is longer than ${String(param(error, 'limit'))} characters.` }),
   minItems: (error) => ({ message: `needs at least ${String(param(error, 'limit'))} item(s).` }),
   minProperties: (error) => ({ message: 'needs at least one field.', allowed: knownFields(error) }),
-  maxProperties: (error) => ({ message: 'takes only one field.', allowed: knownFields(error) }),
   uniqueItems: () => ({ message: 'holds the same item twice.' }),
   pattern: (error) => ({ message: `is ${show(error.data)}; it must match ${String(param(error, 'pattern'))}.` }),
 };
@@ -151,10 +150,7 @@ const sentencesOf = (errors: readonly ErrorObject[]): readonly (Sentence & { rea
 
 /** What is wrong, by field, with a value that was in no file. */
 export const fieldProblems = (errors: readonly ErrorObject[]): { readonly field: string; readonly message: string }[] =>
-  sentencesOf(errors).map(({ path, message, allowed = [] }) => {
-    const hint = allowed.length === 0 ? '' : ` (allowed: ${allowed.join(', ')})`;
-    return { field: renderPath(path), message: `${message}${hint}` };
-  });
+  sentencesOf(errors).map(({ path, ...sentence }) => ({ field: renderPath(path), message: withAllowed(sentence) }));
 
 /** Configuration is a page of text; larger input is a mistake (or an attack through aliases), not a configuration. */
 const MAX_CHARACTERS = 1_000_000;
@@ -189,20 +185,23 @@ export const loadConfiguration = <T>(kind: ConfigKind<T>, text: string, file: st
   return value;
 };
 
+/** What is wrong with the file as a whole. */
+const unusable = (file: string, message: string, at = { line: 1, column: 1 }): ConfigError =>
+  new ConfigError(file, [{ ...at, field: '', message }]);
+
 const parse = (text: string, file: string): Source => {
-  const lineCounter = new LineCounter();
-  const fail = (offset: number, message: string): never => {
-    throw new ConfigError(file, [{ ...positionOf(lineCounter, offset), field: '', message }]);
-  };
-  if (text.length > MAX_CHARACTERS) fail(0, `the file has more than ${MAX_CHARACTERS} characters.`);
-  const document = parseDocument(text, { lineCounter, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
-  const broken = document.errors[0];
+  if (text.length > MAX_CHARACTERS) throw unusable(file, `the file has more than ${MAX_CHARACTERS} characters.`);
+  const lines = new LineCounter();
+  const options = { lineCounter: lines, uniqueKeys: true, prettyErrors: false, logLevel: 'error' } as const;
+  const document = parseDocument(text, options);
+  const [broken] = document.errors;
   if (broken !== undefined) {
-    const several = broken.code === 'MULTIPLE_DOCS';
-    fail(broken.pos[0], several ? 'the file holds more than one document.' : `not valid YAML: ${parserText(broken)}.`);
+    const isOne = broken.code !== 'MULTIPLE_DOCS';
+    const message = isOne ? `not valid YAML: ${parserText(broken)}.` : 'the file holds more than one document.';
+    throw unusable(file, message, positionOf(lines, broken.pos[0]));
   }
-  if (document.contents === null) fail(0, 'the file is empty.');
-  return { file, document, lines: lineCounter };
+  if (document.contents === null) throw unusable(file, 'the file is empty.');
+  return { file, document, lines };
 };
 
 /** Plain values; aliases that lead nowhere, or multiply beyond reason, only come to light here. */
@@ -210,19 +209,16 @@ const valueOf = ({ file, document }: Source): unknown => {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    const message = `not valid YAML: ${parserText(error)}.`;
-    throw new ConfigError(file, [{ line: 1, column: 1, field: '', message }]);
+    throw unusable(file, `not valid YAML: ${parserText(error)}.`);
   }
 };
 
 const checkHeader = <T>(kind: ConfigKind<T>, value: unknown, source: Source): void => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ConfigError(source.file, [{ line: 1, column: 1, field: '', message: 'must be a YAML mapping.' }]);
+  if (!isFields(value)) throw unusable(source.file, 'must be a YAML mapping.');
   const problems = (['apiVersion', 'kind'] as const).flatMap((field): ConfigProblem[] => {
     const wanted = field === 'kind' ? kind.kind : (kind.apiVersion ?? CONFIG_API_VERSION);
-    const given: unknown = Reflect.get(value, field);
-    if (given === wanted) return [];
-    const message = given === undefined ? 'is required.' : 'is another.';
+    if (value[field] === wanted) return [];
+    const message = value[field] === undefined ? 'is required.' : 'is another.';
     return [{ ...locate(source, [field]), field, message, allowed: [wanted] }];
   });
   if (problems.length > 0) throw new ConfigError(source.file, problems);

@@ -157,7 +157,10 @@ export const podsRunBy = ({ namespace, podLabels: matchLabels }: Runner, pods: C
 /** Workloads that name the Service in variables, arguments or configuration, and their Pods. */
 export const callingOf = (service: Service, { members, pods }: Callers) => {
   const callers = members.callers.get(keyOf(service)) ?? [];
-  return { callers, pods: callers.flatMap((each) => podsRunBy(each.runner, pods).map((pod) => ({ ...each, pod }))) };
+  return {
+    callers,
+    callerPods: callers.flatMap((each) => podsRunBy(each.runner, pods).map((pod) => ({ ...each, pod }))),
+  };
 };
 
 export interface Found {

@@ -72,7 +72,7 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
   const gateways = watchers.receivers.filter(({ routed }) => routed && around.length > 0);
   const inside = new Set([...podsOf(service), ...gateways.flatMap(({ runner }) => podsRunBy(runner, pods))]);
   const isOther = (pod: PodSummary) => !inside.has(pod) && !isWaypointPod(pod);
-  const callers = callingOf(service, index).pods.filter(({ pod }) => isOther(pod));
+  const callers = callingOf(service, index).callerPods.filter(({ pod }) => isOther(pod));
   const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);
   const areInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && clients.length > 0;
   const areKnown = areInside && routes === around.length;

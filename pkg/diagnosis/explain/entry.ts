@@ -4,7 +4,6 @@ import { countBy, nameOf } from '../../apis/values.ts';
 import { isControlPlane, isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
-import { callingOf } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
@@ -216,9 +215,9 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
 };
 
 /** Its Pods are those of a gateway: what enters is all that it is for, unless clients inside are seen, and nothing sends to its node ports. */
-export const isGateway = ({ service, index: { bypasses } }: Facts): boolean =>
+export const isGateway = ({ service, callers, index: { bypasses } }: Facts): boolean =>
   bypasses.watchers.receivers.some(({ runner, isProxy }) => isProxy && selects(service, runner)) &&
-  (service.spec?.type !== 'NodePort' || callingOf(service, bypasses).callers.length === 0);
+  (service.spec?.type !== 'NodePort' || callers.length === 0);
 
 const KEPT =
   'Nothing to do for it: without a second hop it crosses no zone from that Node on. What asks for zones counts for clients inside the cluster alone.';
@@ -244,7 +243,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   if (entry === undefined || (other === undefined && !isZoneless && externalTrafficPolicy !== 'Local')) return [];
   if (entry.policy !== 'Local' && entry.isStranded) return [];
   // Of a gateway, or where no client inside is seen, what enters comes first.
-  const hasClients = callingOf(service, index.bypasses).callers.length > 0 && !isGateway(facts);
+  const hasClients = facts.callers.length > 0 && !isGateway(facts);
   const isKept = !wanted && externalTrafficPolicy === 'Local' && type === 'LoadBalancer' && !hasClients;
   const isOpen = entry.remedy === NODE_PORT.remedy ? !isGateway(facts) : entry.remedy === OTHER_ENTRY.remedy && !isKept;
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';

@@ -14,6 +14,7 @@ import { inZoneShare, isDrained, wishOf, worstOverload } from '../../upstream/in
 import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
+import { callingOf } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
@@ -306,6 +307,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     /** What meters saw go past it. */
     past,
     ...owners,
+    ...callingOf(service, index.bypasses),
   };
 };
 

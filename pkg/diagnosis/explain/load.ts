@@ -3,7 +3,6 @@
 import { LABEL_CONSIDER } from '../../apis/names.ts';
 import { countBy, objectTitle } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
-import { callingOf } from '../bypasses/members.ts';
 import { TRAEFIK } from '../bypasses/clients.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
 import { BY_ROLES } from '../bypasses/programs.ts';
@@ -24,16 +23,15 @@ const MUCH_BY_CPU = 2 - 1e-9;
 
 /** Workloads that name the Service in their variables or arguments, and their Pods in zones of endpoints and of their own; undefined where no endpoint idles or gets much more than an even share, or others send to it as well. */
 export const callersOf = (facts: Facts) => {
-  const { index, endpoints, routes, bypasses, service } = facts;
+  const { index, endpoints, routes, bypasses, service, callers, callerPods } = facts;
   const isPast = bypasses.some(({ all, byHints, keeps }) => !all || !(byHints || keeps));
   if (isPast || (service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
-  const { callers, pods } = callingOf(service, index.bypasses);
-  const counts = countBy(pods, ({ pod: { nodeName } }) => index.zoneOf.get(nodeName) ?? '');
+  const counts = countBy(callerPods, ({ pod: { nodeName } }) => index.zoneOf.get(nodeName) ?? '');
   const isZonal = bypasses.some(({ keeps }) => keeps) || routes.some(({ mode }) => mode !== '');
-  if (pods.length === 0 || counts.has('') || !isZonal) return undefined;
+  if (callerPods.length === 0 || counts.has('') || !isZonal) return undefined;
   const zones = [...countBy(endpoints, ({ zone }) => zone)];
   const isEven = zones.every(([zone, own]) => {
-    const share = (counts.get(zone) ?? 0) / pods.length;
+    const share = (counts.get(zone) ?? 0) / callerPods.length;
     return share > 0 && share * endpoints.length < MUCH * own;
   });
   return isEven ? undefined : { callers, zones: new Map([...zones.map(([zone]) => [zone, 0] as const), ...counts]) };
@@ -235,7 +233,7 @@ const OF_POOLS =
 
 /** What keeps a client with one endpoint; whether it matters depends on how many clients there are: at the stage `used` where some endpoints get nothing for sure. */
 export const stickyCauses = (facts: Facts): Cause[] => {
-  const { service, name, endpoints, bypasses, index, autoscalers } = facts;
+  const { service, name, endpoints, bypasses, index, autoscalers, callers, callerPods } = facts;
   const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [], type = 'ClusterIP' } = service.spec ?? {};
   if (endpoints.length < 2) return [];
   const { hashing, answers } = index;
@@ -243,7 +241,6 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const selected = Object.keys(service.spec?.selector ?? {});
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
   const isAged = facts.workloads.some(({ aged }) => aged);
-  const { callers, pods } = callingOf(service, index.bypasses);
   const from = callers.flatMap(({ by, scheme = '', runner }) => [by, scheme, ...runner.images]);
   const both = `${from.join()} to ${images.join()}`;
   const [reused] = ports.flatMap((own) => {
@@ -301,8 +298,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
   const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp) || facts.blind.length > 0) return [];
-  const isFew = pods.length > 0 && pods.length < endpoints.length;
-  const few = isFew ? `: ${counted(pods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
+  const isFew = callerPods.length > 0 && callerPods.length < endpoints.length;
+  const few = isFew ? `: ${counted(callerPods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
   const who = callers[0] ? ` ${listed(callers.map(({ runner }) => workloadTitle(runner)))} names it${few}.` : '';
   const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
   // grafana/helm-charts#2139
@@ -320,7 +317,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
     const isScaled = scaler && (isFew || type !== 'ClusterIP');
-    const isMeant = (pods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
+    const isMeant = (callerPods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
     return isMeant ? sticky(evidence, pooled ? OF_POOLS : ofOwn) : [];
   }
   const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;

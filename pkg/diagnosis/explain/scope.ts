@@ -1,16 +1,14 @@
 // What a verdict covers: which clients are seen, and by which ways they come.
 import { byText, defined } from '../../apis/values.ts';
-import { callingOf } from '../bypasses/members.ts';
 import { selects, unseenWatchers } from '../bypasses/watchers.ts';
 import { entryOf } from './entry.ts';
 import type { Facts } from './facts.ts';
 
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
 export const scopeOf = (facts: Facts, wanted: boolean) => {
-  const { name, snapshot, bypasses, clientZones, service, index, past } = facts;
+  const { name, snapshot, bypasses, clientZones, service, index, past, callers, callerPods } = facts;
   const [entry, ways] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
-  const { callers, pods } = callingOf(service, index.bypasses);
-  const isIn = new Set(pods.map(({ pod }) => index.zoneOf.get(pod.nodeName) ?? ''));
+  const isIn = new Set(callerPods.map(({ pod }) => index.zoneOf.get(pod.nodeName) ?? ''));
   const isCalled =
     callers.some(({ runner }) => !selects(service, runner)) || bypasses.length + (entry?.doors ?? 0) < ways.length;
   const isBalanced = entry !== undefined && (service.spec?.type === 'LoadBalancer' || entry.doors > 0);

@@ -4,7 +4,6 @@ import { byText, nameOf } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { type HintRule, ciliumRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rule.ts';
-import { callingOf } from '../bypasses/members.ts';
 import { behaviourOf, firstRelease } from '../routers/behaviour.ts';
 import { MENDED, type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
 import { PLANES, type Setting } from '../routers/planes.ts';
@@ -244,7 +243,7 @@ export const failingCauses = (facts: Facts): Cause[] => {
   const all = slices.flatMap(({ ports, endpoints: own }) => (isMisled && !ports?.length ? (own ?? []) : []));
   const bare = all.filter(({ addresses: [own] }) => !endpoints.some(({ address }) => address === own));
   const portless = `The selector of Service ${name} takes Pods without its port too (${listed(bare.map(({ targetRef, addresses }) => targetRef?.name ?? addresses.join()))}): ingress-nginx 1.4.0 sends to them, at port 0, and these requests fail (502); a newer release does not.`;
-  const callers = callingOf(service, index.bypasses).callers.filter(({ runner }) => runner.name !== workloads[0]?.name);
+  const callers = facts.callers.filter(({ runner }) => runner.name !== workloads[0]?.name);
   const isAsked = service.spec?.clusterIP !== 'None' || callers.length > 0;
   // tektoncd/operator#3228, vllm-project/semantic-router#2039
   const ports = (service.spec?.ports ?? []).map((own) => portOfPods(facts, own));

@@ -5,7 +5,6 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
 import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
-import { callingOf } from '../bypasses/members.ts';
 import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance, hasSelector, isManaged } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
@@ -129,7 +128,7 @@ export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'serv
 
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
-  const { service, name, endpoints } = facts;
+  const { service, name, endpoints, callers } = facts;
   if (name === 'default/kubernetes' && endpoints.length > 0 && !isHinted(facts)) return [apiServerCause(facts)];
   if (endpoints[0]?.address === PLACEHOLDER) {
     const evidence = `The endpoint of Service ${name}, ${PLACEHOLDER}, stands for Cilium's Envoy on the Node that traffic enters: nothing of it makes zones count.`;
@@ -137,7 +136,6 @@ export const kindCauses = (facts: Facts): Cause[] => {
   }
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
-  const { callers } = callingOf(service, facts.index.bypasses);
   const isPicked = callers.some(({ runner: { images } }) => /maxscale/.test(images.join()));
   const isOnly = (client: string) => client === 'headless' && endpoints.length === 1 && !isPicked;
   const ofProgram = facts.bypasses.find(({ known, client }) => known !== undefined || isOnly(client));

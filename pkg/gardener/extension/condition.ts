@@ -79,15 +79,6 @@ const troublesOf = ({ services }: SeenNamespace): Trouble[] =>
     return service.effect?.kind === 'ineffective' ? [service.effect] : [];
   });
 
-const namesOf = (namespaces: readonly SeenNamespace[]): string[] => {
-  const several = namespaces.length > 1;
-  return namespaces.flatMap(({ name, services }) =>
-    services.flatMap((service) =>
-      service.decision.kind === 'enabled' ? [several ? `${name}/${service.name}` : service.name] : [],
-    ),
-  );
-};
-
 /** The same input gives the same words, so that a condition is written when something changed and at no other time. */
 export const decideCondition = (input: ConditionInput): ConditionState => {
   const { name, reading, namespaces } = input;
@@ -105,7 +96,9 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
     const messages = [worst, ...troubles.filter((trouble) => trouble !== worst)].map(({ message }) => message);
     return state('False', worst.reason, firstFew(messages, MAX_NAMED, '; '));
   }
-  const services = on.flatMap((place) => place.services.filter(({ decision }) => decision.kind === 'enabled'));
+  const titleIn = (place: string, own: string): string => (on.length > 1 ? `${place}/${own}` : own);
+  const all = on.flatMap((place) => place.services.map((own) => ({ ...own, title: titleIn(place.name, own.name) })));
+  const services = all.filter(({ decision }) => decision.kind === 'enabled');
   if (services.length === 0) return state('Unknown', 'NothingToRoute', 'there is no Service to route by zone');
   if (services.some(({ effect }) => effect === undefined))
     return state('Unknown', 'NotAssessed', 'the EndpointSlices have not been checked yet');
@@ -116,8 +109,9 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
     const effect = services.find((service) => service.effect?.kind === kind)?.effect;
     if (effect?.kind === kind) return state(status, effect.reason, effect.message);
   }
+  const titles = services.map(({ title }) => title);
   const count = services.length === 1 ? '1 Service is' : `${services.length} Services are`;
-  return state('True', 'Effective', `${count} routed by zone: ${firstFew(namesOf(on), MAX_NAMED)}`);
+  return state('True', 'Effective', `${count} routed by zone: ${firstFew(titles, MAX_NAMED)}`);
 };
 
 /** The condition to write: undefined where the one that is there says the same, or more than we know yet. */
