@@ -11,19 +11,6 @@ const HEADER =
   'apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: EndpointSliceWebhookConfiguration\n';
 
 describe('the flags of endpointslice-webhook', () => {
-  const wrong: readonly (readonly [name: string, args: string[], message: RegExp])[] = [
-    ['an unknown flag', ['--nope'], /unknown option '--nope'/],
-    ['a negative port', ['--metrics-port=-1'], /number from 0 to 65535/],
-    ['a flag without its value', ['--cert-dir'], /argument missing/],
-  ];
-  for (const [name, args, message] of wrong) {
-    it(`${name} exits with 2`, () => {
-      const parsed = parseFlags(args);
-      expect(parsed).to.include({ kind: 'exit', code: 2 });
-      expect(parsed.kind === 'exit' && parsed.text).to.match(message);
-    });
-  }
-
   it('what is not given has the defaults', () => {
     const config = configurationOf({}, undefined);
     expect(config.server).to.include({ port: 10250, drainSeconds: 5, bindAddress: '::' });
@@ -60,15 +47,6 @@ describe('the flags of endpointslice-webhook', () => {
     expect(config.certificates.directory).to.equal('/certs');
     expect(config.settingsReconciler.user).to.equal('d');
     expect(config.log).to.deep.equal({ level: 'warn', format: 'json' });
-  });
-
-  it('without flags the file stands', () => {
-    const config = configurationOf(
-      flagsOf('--config', 'x.yaml'),
-      `${HEADER}flowController: { users: [a] }\nlog: { format: console }\n`,
-    );
-    expect(config.flowController.users).to.deep.equal(['a']);
-    expect(config.log.format).to.equal('console');
   });
 
   const invalid: readonly (readonly [name: string, text: string, message: RegExp])[] = [

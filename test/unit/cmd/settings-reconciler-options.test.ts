@@ -12,23 +12,6 @@ const flagsOf = (...args: string[]): Flags => {
   return parsed.flags;
 };
 
-describe('flags of the settings-reconciler', () => {
-  it('leave everything to the file by default', () => {
-    expect(flagsOf()).to.deep.equal({ config: 'c.yaml' });
-    const config = configurationOf(flagsOf(), text('{cluster: {}}'), {});
-    expect(config.leaderElection.enabled).to.equal(true);
-    expect(config.health).to.deep.equal({ bindAddress: '::', port: 8081 });
-  });
-
-  it('win over the file', () => {
-    const flags = flagsOf(...'--kubernetes-version 1.30 --health-port 0 --no-leader-elect'.split(' '));
-    const config = configurationOf(flags, text('{cluster: {}}'), {});
-    expect(config.kubernetesVersion.override).to.equal('1.30');
-    expect(config.health.port).to.equal(0);
-    expect(config.leaderElection.enabled).to.equal(false);
-  });
-});
-
 describe('environment of the settings-reconciler', () => {
   const env = { SEED_NAME: 'from-env', GARDEN_KUBECONFIG: '/from/env' };
 

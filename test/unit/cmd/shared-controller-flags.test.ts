@@ -66,14 +66,6 @@ describe('flags of a controller', () => {
     });
   }
 
-  it('are explained in the words of their command', () => {
-    const parsed = parse('--help');
-    expect(parsed).to.include({ kind: 'exit', code: 0 });
-    const text = parsed.kind === 'exit' ? parsed.text.replaceAll(/\s+/g, ' ') : '';
-    for (const words of ['configuration file (ThingConfiguration)', 'looks only', 'takes back', 'alone'])
-      expect(text).to.contain(words);
-  });
-
   it('win over the file, one by one', () => {
     expect(withControllerFlags(flagsOf(), config)).to.deep.equal(config);
     const line =

@@ -4,8 +4,6 @@ import { describe, it } from 'mocha';
 import { type RunOptions, runToExitCode } from '../../../cmd/shared/run.ts';
 import type { Logger } from '../../../pkg/telemetry/log.ts';
 
-class Wrong extends Error {}
-
 type Options = RunOptions<object, { logger: Pick<Logger, 'error'> }>;
 
 const setup = (more: Partial<Options> = {}) => {
@@ -16,7 +14,7 @@ const setup = (more: Partial<Options> = {}) => {
   const options: Options = {
     parsed: { kind: 'run', flags: {} },
     open: () => Promise.resolve({ logger: { error } }),
-    isUsage: (thrown) => thrown instanceof Wrong,
+    isUsage: () => false,
     work: () => note('work'),
     failure: 'it failed',
     close: () => note('close'),
@@ -26,41 +24,15 @@ const setup = (more: Partial<Options> = {}) => {
 };
 
 describe('how a command ends', () => {
-  it('with 0 when its work is done, everything closed', async () => {
-    const { steps, run } = setup();
-    expect(await run()).to.equal(0);
-    expect(steps).to.deep.equal(['work', 'close']);
-  });
-
   it('with 1 when its work fails, everything closed', async () => {
     const { steps, run } = setup({ work: () => Promise.reject(new Error('no luck')) });
     expect(await run()).to.equal(1);
     expect(steps).to.deep.equal(['it failed: no luck', 'close']);
   });
 
-  it('with 2 when what it was given is wrong, nothing closed that was not opened', async () => {
-    const { steps, run } = setup({ open: () => Promise.reject(new Wrong('wrong')) });
-    const told: string[] = [];
-    const write = process.stderr.write.bind(process.stderr);
-    process.stderr.write = (words: Uint8Array | string) => told.push(String(words)) > 0;
-    try {
-      expect(await run()).to.equal(2);
-    } finally {
-      process.stderr.write = write;
-    }
-    expect(told).to.deep.equal(['wrong\n']);
-    expect(steps).to.deep.equal([]);
-  });
-
   it('with the error where the caller cannot fix it', async () => {
     const broken = new Error('broken');
     const { run } = setup({ open: () => Promise.reject(broken) });
     expect(await run().catch((error: unknown) => error)).to.equal(broken);
-  });
-
-  it('with what parsing says where there is nothing to run', async () => {
-    const { steps, run } = setup({ parsed: { kind: 'exit', code: 2, text: '' } });
-    expect(await run()).to.equal(2);
-    expect(steps).to.deep.equal([]);
   });
 });

@@ -2,8 +2,6 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { afterEach, before, describe, it } from 'mocha';
 import { type ControllerSession, openSession } from '../../../cmd/shared/session.ts';
-import { userAgentOf } from '../../../cmd/shared/run.ts';
-import { KubeConfigError } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { fakeSession } from '../../fixtures/controller-session.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
 import { useFolder } from '../../fixtures/temporary-folder.ts';
@@ -51,20 +49,9 @@ describe('the session of a controller', () => {
   for (const [name, more, namespace] of namespaces)
     it(`has its Lease in ${name}`, () => expect(open(more).namespace).to.equal(namespace));
 
-  it('has a client of the cluster', () => expect(open().client.server).to.equal('https://127.0.0.1:6443'));
-
   it('is unique each time', () => {
     const [first, second] = [open().identity, open().identity];
     expect(first).to.match(new RegExp(`^${hostname()}_[0-9a-f-]{36}$`));
     expect(second).not.to.equal(first);
-  });
-
-  it('names the command and the platform towards servers', () =>
-    expect(userAgentOf('thing')).to.equal(`thing (${process.platform})`));
-
-  it('says so where there is no cluster', () => {
-    expect(() => open({ kubeconfig: folder.write('empty', 'apiVersion: v1\nkind: Config\n') })).to.throw(
-      KubeConfigError,
-    );
   });
 });

@@ -1,7 +1,6 @@
 // Decisions for shoots, garden, extensions and plain clusters: reasons, and Gardener's own sentences word for word.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { Shoot } from '../../../pkg/apis/gardener.ts';
 import { decideLayerSeven, selectEtcd, selectService } from '../../../pkg/gardener/catalogue.ts';
 import {
   decideClusterRouting,
@@ -48,87 +47,46 @@ const check = (cases: readonly Expected[]): void => {
   }
 };
 
+/** What is said of the zones of a Seed or Garden. */
+const MORE = 'list at least two';
+const ONE = `lists only zone "eu-1a"; ${MORE}`;
+const TWICE = 'lists only zone "eu-1a", more than once; list at least two different ones';
+
 describe('decideShootRouting', () => {
-  const being = (overrides: Partial<Shoot>): Shoot => ({ ...shoot(), ...overrides });
+  const decide = (given: Partial<Parameters<typeof decideShootRouting>[0]> = {}) =>
+    decideShootRouting({ seed: seed(), shoot: shoot(), ...given });
+  const inZones = (...of: string[]) => decide({ seed: seed({ zones: of }) });
+  const tolerating = (failureTolerance: 'node' | null) => decide({ shoot: shoot({ failureTolerance }) });
+  const during = (type: string) => decide({ shoot: { ...shoot(), status: { lastOperation: { type } } } });
+  const hosting = shoot({ spec: { provider: { workers: [{ controlPlane: {} }] } } });
+  const deleted = shoot({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  const lists = 'Seed my-seed: spec.provider.zones';
+  const tolerance = 'Shoot garden-foo/bar: spec.controlPlane.highAvailability.failureTolerance.type is';
+  const only = 'only "zone" spreads the control plane over zones';
+  const off = decide({ seed: seed({ enabled: false }) });
   check([
-    ['setting on, three zones, zone', decideShootRouting({ seed: seed(), shoot: shoot() }), 'enabled'],
-    [
-      'two zones are enough for the decision',
-      decideShootRouting({ seed: seed({ zones: ['a', 'b'] }), shoot: shoot() }),
-      'enabled',
-    ],
-    [
-      'setting off',
-      decideShootRouting({ seed: seed({ enabled: false }), shoot: shoot() }),
-      'SettingDisabled',
-      `Seed my-seed: ${SEED_FIELD} is not true`,
-    ],
-    ['no settings', decideShootRouting({ seed: seed({ enabled: null }), shoot: shoot() }), 'SettingDisabled'],
-    [
-      'one zone',
-      decideShootRouting({ seed: seed({ zones: ['eu-1a'] }), shoot: shoot() }),
-      'SingleZone',
-      'Seed my-seed: spec.provider.zones lists only zone "eu-1a"; list at least two',
-      seedViolation,
-    ],
-    [
-      'no zones',
-      decideShootRouting({ seed: seed({ zones: [] }), shoot: shoot() }),
-      'SingleZone',
-      'Seed my-seed: spec.provider.zones lists no zone; list at least two',
-      seedViolation,
-    ],
-    [
-      'one zone three times',
-      decideShootRouting({ seed: seed({ zones: ['eu-1a', 'eu-1a', 'eu-1a'] }), shoot: shoot() }),
-      'DuplicateZones',
-      'Seed my-seed: spec.provider.zones lists only zone "eu-1a", more than once; list at least two different ones',
-      seedViolation,
-    ],
-    [
-      'failure tolerance node',
-      decideShootRouting({ seed: seed(), shoot: shoot({ failureTolerance: 'node' }) }),
-      'FailureToleranceNotZone',
-      'Shoot garden-foo/bar: spec.controlPlane.highAvailability.failureTolerance.type is "node"; only "zone" spreads the control plane over zones',
-    ],
-    [
-      'no high availability',
-      decideShootRouting({ seed: seed(), shoot: shoot({ failureTolerance: null }) }),
-      'FailureToleranceNotZone',
-      'Shoot garden-foo/bar: spec.controlPlane.highAvailability.failureTolerance.type is not set; only "zone" spreads the control plane over zones',
-    ],
-    [
-      'a self-hosted shoot has no seed',
-      decideShootRouting({
-        seed: undefined,
-        shoot: shoot({ spec: { provider: { workers: [{ controlPlane: {} }] } } }),
-      }),
-      'SelfHostedShoot',
-    ],
-    ['no Seed anywhere', decideShootRouting({ seed: null, shoot: shoot() }), 'SourceMissing'],
-    ['no Shoot in the Cluster', decideShootRouting({ seed: seed(), shoot: undefined }), 'SourceMissing'],
-    [
-      'a shoot being deleted',
-      decideShootRouting({
-        seed: seed(),
-        shoot: shoot({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }),
-      }),
-      'ShootBeingDeleted',
-      'Shoot garden-foo/bar is being deleted',
-    ],
+    ['setting on, three zones, zone', decide(), 'enabled'],
+    ['two zones are enough for the decision', inZones('a', 'b'), 'enabled'],
+    ['setting off', off, 'SettingDisabled', `Seed my-seed: ${SEED_FIELD} is not true`],
+    ['no settings', decide({ seed: seed({ enabled: null }) }), 'SettingDisabled'],
+    ['one zone', inZones('eu-1a'), 'SingleZone', `${lists} ${ONE}`, seedViolation],
+    ['no zones', inZones(), 'SingleZone', `${lists} lists no zone; ${MORE}`, seedViolation],
+    ['one zone twice', inZones('eu-1a', 'eu-1a'), 'DuplicateZones', `${lists} ${TWICE}`, seedViolation],
+    ['tolerance node', tolerating('node'), 'FailureToleranceNotZone', `${tolerance} "node"; ${only}`],
+    ['no high availability', tolerating(null), 'FailureToleranceNotZone', `${tolerance} not set; ${only}`],
+    ['a self-hosted shoot has no seed', decide({ seed: undefined, shoot: hosting }), 'SelfHostedShoot'],
+    ['no Seed anywhere', decide({ seed: null }), 'SourceMissing'],
+    ['no Shoot in the Cluster', decide({ shoot: undefined }), 'SourceMissing'],
+    ['a shoot that goes', decide({ shoot: deleted }), 'ShootBeingDeleted', 'Shoot garden-foo/bar is being deleted'],
     [
       'a shoot on its way to another seed',
-      decideShootRouting({ seed: seed(), shoot: being({ status: { lastOperation: { type: 'Migrate' } } }) }),
+      during('Migrate'),
       'ShootMigrating',
       'Shoot garden-foo/bar is moving to another seed; nothing is changed here',
     ],
-    [
-      'a shoot restored on its new seed',
-      decideShootRouting({ seed: seed(), shoot: being({ status: { lastOperation: { type: 'Restore' } } }) }),
-      'enabled',
-    ],
-    ['an empty Shoot', decideShootRouting({ seed: seed(), shoot: {} }), 'FailureToleranceNotZone'],
-    ['an empty Seed', decideShootRouting({ seed: {}, shoot: shoot() }), 'SettingDisabled'],
+    ['a shoot restored on its new seed', during('Restore'), 'enabled'],
+    ['an empty Shoot', decide({ shoot: {} }), 'FailureToleranceNotZone'],
+    ['an empty Seed', decide({ seed: {} }), 'SettingDisabled'],
   ]);
 });
 
@@ -145,43 +103,20 @@ describe('decideSeedExtensionRouting: no shoot, no high availability', () => {
 describe('decideGardenRouting', () => {
   const zoneError = { field: GARDEN_FIELD, detail: GARDEN_ZONES };
   const haError = { field: GARDEN_FIELD, detail: GARDEN_HA };
+  const decide = (zones: string[], more: Parameters<typeof garden>[0] = {}) =>
+    decideGardenRouting(garden({ zones, ...more }));
+  const without = { highAvailability: false };
+  const lists = 'Garden garden: spec.runtimeCluster.provider.zones';
+  const noHa = 'spec.virtualCluster.controlPlane.highAvailability is not set';
+  const off = decide(['a'], { enabled: false, ...without });
   check([
-    ['[a, b, c] and HA', decideGardenRouting(garden()), 'enabled'],
-    ['[a, b] and HA', decideGardenRouting(garden({ zones: ['a', 'b'] })), 'enabled'],
-    [
-      '[a] and HA',
-      decideGardenRouting(garden({ zones: ['a'] })),
-      'SingleZone',
-      'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a"; list at least two',
-      [zoneError],
-    ],
-    [
-      '[a, a] and HA, which Gardener lets pass',
-      decideGardenRouting(garden({ zones: ['a', 'a'] })),
-      'DuplicateZones',
-      'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a", more than once; list at least two different ones',
-      [zoneError],
-    ],
-    [
-      '[a, b, c] without controlPlane',
-      decideGardenRouting(garden({ highAvailability: false })),
-      'NotHighlyAvailable',
-      'Garden garden: spec.virtualCluster.controlPlane.highAvailability is not set',
-      [haError],
-    ],
-    [
-      '[a] without controlPlane: both errors together',
-      decideGardenRouting(garden({ zones: ['a'], highAvailability: false })),
-      'SingleZone',
-      'Garden garden: spec.runtimeCluster.provider.zones lists only zone "a"; list at least two; spec.virtualCluster.controlPlane.highAvailability is not set',
-      [zoneError, haError],
-    ],
-    [
-      'off: nothing else is complained about',
-      decideGardenRouting(garden({ enabled: false, zones: ['a'], highAvailability: false })),
-      'SettingDisabled',
-      `Garden garden: ${GARDEN_FIELD} is not true`,
-    ],
+    ['three zones and HA', decideGardenRouting(garden()), 'enabled'],
+    ['two zones and HA', decide(['a', 'b']), 'enabled'],
+    ['one zone and HA', decide(['eu-1a']), 'SingleZone', `${lists} ${ONE}`, [zoneError]],
+    ['one zone twice', decide(['eu-1a', 'eu-1a']), 'DuplicateZones', `${lists} ${TWICE}`, [zoneError]],
+    ['no HA', decide(['a', 'b'], without), 'NotHighlyAvailable', `Garden garden: ${noHa}`, [haError]],
+    ['neither', decide(['eu-1a'], without), 'SingleZone', `${lists} ${ONE}; ${noHa}`, [zoneError, haError]],
+    ['off: nothing else is complained about', off, 'SettingDisabled', `Garden garden: ${GARDEN_FIELD} is not true`],
     ['no settings', decideGardenRouting(garden({ enabled: null })), 'SettingDisabled'],
     ['no Garden', decideGardenRouting(undefined), 'SourceMissing'],
     ['an empty Garden', decideGardenRouting({}), 'SettingDisabled'],
@@ -216,72 +151,58 @@ describe('decideObjectRouting', () => {
   const MANAGED = 'topology.extensions.gardener.cloud/managed';
   const enabled: RoutingDecision = { kind: 'enabled' };
   const off = decideShootRouting({ seed: seed({ enabled: false }), shoot: shoot() });
-  const named = (name: string, labels: Record<string, string> = {}): ReturnType<typeof service> =>
-    service({ metadata: { name, namespace: 'shoot--foo--bar', labels } });
   const decide = (
     name: string,
     decision: RoutingDecision,
-    options: { labels?: Record<string, string>; mtls?: boolean } = {},
+    { managed, mtls = false }: { managed?: string; mtls?: boolean } = {},
   ): RoutingDecision => {
-    const object = named(name, options.labels);
-    const layerSeven = decideLayerSeven({
-      serviceName: name,
-      mtlsServicePresent: options.mtls === true,
-      featureGate: false,
-    });
+    const labels: Record<string, string> = managed === undefined ? {} : { [MANAGED]: managed };
+    const object = service({ metadata: { name, namespace: 'shoot--foo--bar', labels } });
+    const layerSeven = decideLayerSeven({ serviceName: name, mtlsServicePresent: mtls, featureGate: false });
     return decideObjectRouting({ decision, object, selection: selectService(object, 'shoot'), layerSeven });
   };
+  const of = (name: string, says: string): string => `Service shoot--foo--bar/${name} is ${says}`;
 
   check([
     ['a Service of the catalogue', decide('vpa-webhook', enabled), 'enabled'],
     ['what its namespace refuses is refused', decide('vpa-webhook', off), 'SettingDisabled'],
-    ['a labelled Service', decide('lakom', enabled, { labels: { [MANAGED]: 'true' } }), 'enabled'],
-    ['a labelled Service, refused', decide('lakom', off, { labels: { [MANAGED]: 'true' } }), 'SettingDisabled'],
+    ['a labelled Service', decide('lakom', enabled, { managed: 'true' }), 'enabled'],
+    ['a labelled Service, refused', decide('lakom', off, { managed: 'true' }), 'SettingDisabled'],
     [
       'an excluded Service',
-      decide('vpa-webhook', enabled, { labels: { [MANAGED]: 'false' } }),
+      decide('vpa-webhook', enabled, { managed: 'false' }),
       'Excluded',
-      `Service shoot--foo--bar/vpa-webhook is labelled ${MANAGED}: "false"`,
+      of('vpa-webhook', `labelled ${MANAGED}: "false"`),
     ],
     [
       'any other Service',
       decide('prometheus', enabled),
       'NotInCatalogue',
-      `Service shoot--foo--bar/prometheus is not one that Gardener routes by zone, nor labelled ${MANAGED}: "true"`,
+      of('prometheus', `not one that Gardener routes by zone, nor labelled ${MANAGED}: "true"`),
     ],
     [
       'the client Service of an Etcd',
       decide('etcd-main-client', enabled),
       'WrittenByDruid',
-      "Service shoot--foo--bar/etcd-main-client is etcd-druid's, which allows no other writer",
+      of('etcd-main-client', "etcd-druid's, which allows no other writer"),
     ],
     ['kube-apiserver behind L4', decide('kube-apiserver', enabled), 'enabled'],
     [
       'kube-apiserver behind L7',
       decide('kube-apiserver', enabled, { mtls: true }),
       'LayerSevenLoadBalancing',
-      'Service shoot--foo--bar/kube-apiserver is behind L7 load balancing: Service kube-apiserver-mtls exists',
+      of('kube-apiserver', 'behind L7 load balancing: Service kube-apiserver-mtls exists'),
     ],
-    [
-      'kube-apiserver behind L7 with the setting off: the setting is the reason',
-      decide('kube-apiserver', off, { mtls: true }),
-      'SettingDisabled',
-    ],
+    ['behind L7, with the setting off', decide('kube-apiserver', off, { mtls: true }), 'SettingDisabled'],
     ['L7 does not concern others', decide('vpa-webhook', enabled, { mtls: true }), 'enabled'],
   ]);
 
   it('decides on an Etcd too', () => {
-    const object = etcd();
-    expect(decideObjectRouting({ decision: enabled, object, selection: selectEtcd(object, 'shoot') })).to.equal(
-      enabled,
-    );
-    const excluded = etcd({ metadata: { labels: { [MANAGED]: 'false' } } });
-    const decision = decideObjectRouting({
-      decision: enabled,
-      object: excluded,
-      selection: selectEtcd(excluded, 'shoot'),
-    });
-    expect(decision).to.have.property('message', `Etcd shoot--foo--bar/etcd-main is labelled ${MANAGED}: "false"`);
+    const decideEtcd = (object: ReturnType<typeof etcd>) =>
+      decideObjectRouting({ decision: enabled, object, selection: selectEtcd(object, 'shoot') });
+    expect(decideEtcd(etcd())).to.equal(enabled);
+    const message = `Etcd shoot--foo--bar/etcd-main is labelled ${MANAGED}: "false"`;
+    expect(decideEtcd(etcd({ metadata: { labels: { [MANAGED]: 'false' } } }))).to.have.property('message', message);
   });
 });
 
@@ -289,51 +210,25 @@ const zones = ['eu-1a', 'eu-1b', 'eu-1c'];
 const ZONES = 'high-availability-config.resources.gardener.cloud/zones';
 
 describe('classifyNamespace', () => {
-  const cases: { name: string; namespace: Namespace; expected: NamespaceClass }[] = [
-    {
-      name: 'a zone-HA shoot',
-      namespace: namespace(),
-      expected: { kind: 'shoot', zones, failureToleranceType: 'zone' },
-    },
-    {
-      name: 'a shoot without high availability: empty is not absent',
-      namespace: namespace({ failureTolerance: '', metadata: { annotations: { [ZONES]: 'eu-1a' } } }),
-      expected: { kind: 'shoot', zones: ['eu-1a'], failureToleranceType: '' },
-    },
-    {
-      name: 'an old shoot with several zones and no tolerance: nothing is inferred from the count',
-      namespace: namespace({ failureTolerance: 'node' }),
-      expected: { kind: 'shoot', zones, failureToleranceType: 'node' },
-    },
-    {
-      name: 'a shoot by its label alone, whatever its name',
-      namespace: { metadata: { name: 'shoot-old-name', labels: { 'gardener.cloud/role': 'shoot' } } },
-      expected: { kind: 'shoot', zones: [], failureToleranceType: undefined },
-    },
-    {
-      name: 'kube-system of a self-hosted shoot',
-      namespace: namespace({ metadata: { name: 'kube-system' } }),
-      expected: { kind: 'selfHosted' },
-    },
-    { name: 'the garden', namespace: namespace({ role: 'garden' }), expected: { kind: 'garden', zones } },
-    { name: 'an extension', namespace: namespace({ role: 'extension' }), expected: { kind: 'extension', zones } },
-    {
-      name: 'spaces and empty parts in the list of zones',
-      namespace: namespace({ role: 'garden', metadata: { annotations: { [ZONES]: ' a, ,b,' } } }),
-      expected: { kind: 'garden', zones: ['a', 'b'] },
-    },
-    {
-      name: 'a name like a shoot’s without the label',
-      namespace: { metadata: { name: 'shoot--foo--bar' } },
-      expected: { kind: 'other' },
-    },
-    {
-      name: 'istio',
-      namespace: { metadata: { name: 'istio-ingress', labels: { 'gardener.cloud/role': 'istio-ingress' } } },
-      expected: { kind: 'other' },
-    },
-    { name: 'no metadata', namespace: {}, expected: { kind: 'other' } },
+  const inZones = (text: string) => ({ metadata: { annotations: { [ZONES]: text } } });
+  const labelled = (name: string, role: string) => ({ metadata: { name, labels: { 'gardener.cloud/role': role } } });
+  const shootIn = (failureToleranceType: string | undefined, ...of: string[]): NamespaceClass => ({
+    kind: 'shoot',
+    zones: of,
+    failureToleranceType,
+  });
+  const cases: readonly (readonly [name: string, of: Namespace, expected: NamespaceClass])[] = [
+    ['a zone-HA shoot', namespace(), shootIn('zone', ...zones)],
+    ['a shoot without HA', namespace({ failureTolerance: '', ...inZones('eu-1a') }), shootIn('', 'eu-1a')],
+    ['nothing is inferred from many zones', namespace({ failureTolerance: 'node' }), shootIn('node', ...zones)],
+    ['a shoot by its label alone, whatever its name', labelled('shoot-old-name', 'shoot'), shootIn(undefined)],
+    ['a self-hosted shoot', namespace({ metadata: { name: 'kube-system' } }), { kind: 'selfHosted' }],
+    ['the garden', namespace({ role: 'garden' }), { kind: 'garden', zones }],
+    ['an extension', namespace({ role: 'extension' }), { kind: 'extension', zones }],
+    ['spaces', namespace({ role: 'garden', ...inZones(' a, ,b,') }), { kind: 'garden', zones: ['a', 'b'] }],
+    ['a name like a shoot’s without the label', { metadata: { name: 'shoot--foo--bar' } }, { kind: 'other' }],
+    ['istio', labelled('istio-ingress', 'istio-ingress'), { kind: 'other' }],
+    ['no metadata', {}, { kind: 'other' }],
   ];
-  for (const { name, namespace: object, expected } of cases)
-    it(name, () => expect(classifyNamespace(object)).to.deep.equal(expected));
+  for (const [name, of, expected] of cases) it(name, () => expect(classifyNamespace(of)).to.deep.equal(expected));
 });

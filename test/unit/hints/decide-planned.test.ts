@@ -8,153 +8,72 @@ import { letters } from '../../fixtures/admission-cases.ts';
 import { PLANNER, hintsAfter, inputOf, nodes, sliceOf, strategy, withHints, zoneless, zones } from './support.ts';
 
 describe('decideHints with a plan', () => {
-  for (const planned of ['proportional', 'load-aware']) {
-    describe(planned, () => {
-      const labels = strategy(planned);
+  for (const strategyName of ['proportional', 'load-aware']) {
+    describe(strategyName, () => {
+      const labels = strategy(strategyName);
       const uid = (value: string) => ({ targetRef: { kind: 'Pod', name: 'p', uid: value } });
-      const stored = withHints('b', zones('a', 'b'), uid('u1'));
-      const cases: (readonly [
-        name: string,
-        more: { old?: Endpoint[] | null; oldLabels?: Record<string, string> },
-        next: Endpoint[],
-        want: unknown[],
-      ])[] = [
-        [
-          'a stripped endpoint keeps its plan',
-          { old: [stored] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('a', 'b')],
-        ],
-        [
-          'hints of another writer are replaced by the plan',
-          { old: [stored] },
-          [withHints('b', zones('c'), uid('u1'))],
-          [zones('a', 'b')],
-        ],
-        ['no old object: own zone', {}, [withHints('b', undefined)], [zones('b')]],
-        ['old endpoints null: own zone', { old: null }, [withHints('b', undefined)], [zones('b')]],
-        [
-          'another address: own zone',
-          { old: [stored] },
-          [withHints('b', undefined, { ...uid('u1'), addresses: ['198.18.0.99'] })],
-          [zones('b')],
-        ],
-        [
-          'another Pod at the address: own zone',
-          { old: [stored] },
-          [withHints('b', undefined, uid('u2'))],
-          [zones('b')],
-        ],
-        ['UID gone: own zone', { old: [stored] }, [withHints('b', undefined)], [zones('b')]],
-        [
-          'UID absent on both sides counts as equal',
-          { old: [withHints('b', zones('a', 'b'))] },
-          [withHints('b', undefined)],
-          [zones('a', 'b')],
-        ],
-        ['another zone: own zone', { old: [stored] }, [withHints('c', undefined, uid('u1'))], [zones('c')]],
-        [
-          'unhinted before: own zone',
-          { old: [withHints('b', undefined, uid('u1'))] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('b')],
-        ],
-        [
-          'old slice with another strategy: own zone',
-          { old: [stored], oldLabels: strategy('same-zone') },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('b')],
-        ],
-        [
-          'old slice without a strategy: own zone',
-          { old: [stored], oldLabels: {} },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('b')],
-        ],
-        [
-          'forNodes is dropped',
-          { old: [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))] },
-          [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
-          [zones('a')],
-        ],
-        [
-          'a stripped endpoint gets no Nodes',
-          {
-            old: [
-              withHints('b', { ...zones('a'), ...nodes('n', 'm') }, uid('u1')),
-              withHints('c', zones('c'), uid('u2')),
-            ],
-          },
-          [withHints('b', undefined, uid('u1')), withHints('c', undefined, uid('u2'))],
-          [zones('a'), zones('c')],
-        ],
-        [
-          'Nodes without zones are no plan',
-          { old: [withHints('b', nodes('n'), uid('u1'))] },
-          [withHints('b', nodes('n'), uid('u1'))],
-          [zones('b')],
-        ],
-        [
-          'Nodes that were not stored are not taken over',
-          { old: [withHints('b', zones('a'), uid('u1'))] },
-          [withHints('b', { ...zones('a'), ...nodes('n') }, uid('u1'))],
-          [zones('a')],
-        ],
-        [
-          'more than eight zones are no plan',
-          { old: [withHints('b', zones(...letters('abcdefghi')), uid('u1'))] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('b')],
-        ],
-        [
-          'eight zones are a plan',
-          { old: [withHints('b', zones(...letters('abcdefgh')), uid('u1'))] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones(...letters('abcdefgh'))],
-        ],
-        [
-          'a zone twice is no plan',
-          { old: [withHints('b', zones('a', 'a'), uid('u1'))] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('b')],
-        ],
-        [
-          'an empty zone name is no plan',
-          { old: [withHints('b', zones(''), uid('u1'))] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('b')],
-        ],
-        [
-          'one identity with two plans is no plan',
-          { old: [stored, withHints('b', zones('c'), uid('u1'))] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('b')],
-        ],
-        [
-          'one identity with one plan twice is a plan',
-          { old: [stored, stored] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('a', 'b')],
-        ],
-        [
-          'an endpoint without zone is untouched',
-          { old: [{ ...zoneless, hints: zones('a') }] },
-          [{ ...zoneless }, { ...zoneless, hints: zones('c') }],
-          [undefined, zones('c')],
-        ],
-        [
-          'a zone called ambiguous is a zone',
-          { old: [withHints('b', zones('ambiguous'), uid('u1'))] },
-          [withHints('b', undefined, uid('u1'))],
-          [zones('ambiguous')],
-        ],
+      /** The endpoint as it may be stored: with hints of a plan. */
+      const planned = (hints: object | undefined) => withHints('b', hints, uid('u1'));
+      const [KEPT, OWN] = [zones('a', 'b'), zones('b')];
+      const stored = planned(KEPT);
+      const stripped = planned(undefined);
+      const withoutPod = withHints('b', undefined);
+      const eight = zones(...letters('abcdefgh'));
+      const withNode = { ...zones('a'), ...nodes('n') };
+      interface Case {
+        readonly name: string;
+        readonly old?: Endpoint[] | null;
+        readonly oldLabels?: Record<string, string>;
+        readonly next?: Endpoint;
+        readonly want?: object;
+      }
+      const cases: readonly Case[] = [
+        { name: 'a stripped endpoint keeps its plan', old: [stored], want: KEPT },
+        {
+          name: 'hints of another writer are replaced by the plan',
+          old: [stored],
+          next: planned(zones('c')),
+          want: KEPT,
+        },
+        { name: 'no old object: own zone' },
+        { name: 'old endpoints null: own zone', old: null },
+        { name: 'another address: own zone', old: [stored], next: { ...stripped, addresses: ['198.18.0.99'] } },
+        { name: 'another Pod at the address: own zone', old: [stored], next: withHints('b', undefined, uid('u2')) },
+        { name: 'UID gone: own zone', old: [stored], next: withoutPod },
+        { name: 'UID absent on both sides counts as equal', old: [withHints('b', KEPT)], next: withoutPod, want: KEPT },
+        { name: 'another zone: own zone', old: [stored], next: { ...stripped, zone: 'c' }, want: zones('c') },
+        { name: 'unhinted before: own zone', old: [stripped] },
+        { name: 'old slice with another strategy: own zone', old: [stored], oldLabels: strategy('same-zone') },
+        { name: 'old slice without a strategy: own zone', old: [stored], oldLabels: {} },
+        { name: 'forNodes is dropped', old: [planned(withNode)], next: planned(withNode), want: zones('a') },
+        { name: 'a stripped endpoint gets no Nodes', old: [planned(withNode)], want: zones('a') },
+        { name: 'Nodes without zones are no plan', old: [planned(nodes('n'))], next: planned(nodes('n')) },
+        {
+          name: 'Nodes that were not stored are not taken over',
+          old: [planned(zones('a'))],
+          next: planned(withNode),
+          want: zones('a'),
+        },
+        { name: 'more than eight zones are no plan', old: [planned(zones(...letters('abcdefghi')))] },
+        { name: 'eight zones are a plan', old: [planned(eight)], want: eight },
+        { name: 'a zone twice is no plan', old: [planned(zones('a', 'a'))] },
+        { name: 'an empty zone name is no plan', old: [planned(zones(''))] },
+        { name: 'one identity with two plans is no plan', old: [stored, planned(zones('c'))] },
+        { name: 'one identity with one plan twice is a plan', old: [stored, stored], want: KEPT },
+        { name: 'a zone called ambiguous is a zone', old: [planned(zones('ambiguous'))], want: zones('ambiguous') },
       ];
-      for (const [name, { old, oldLabels = labels }, next, want] of cases) {
+      for (const { name, old, oldLabels = labels, next = stripped, want = OWN } of cases) {
         it(name, () => {
           const oldObject = old === undefined ? undefined : sliceOf(old, oldLabels);
-          expect(hintsAfter(inputOf(sliceOf(next, labels), { oldObject }))).to.deep.equal(want);
+          expect(hintsAfter(inputOf(sliceOf([next], labels), { oldObject }))).to.deep.equal([want]);
         });
       }
+
+      it('an endpoint without zone is untouched', () => {
+        const oldObject = sliceOf([{ ...zoneless, hints: zones('a') }], labels);
+        const next = sliceOf([{ ...zoneless }, { ...zoneless, hints: zones('c') }], labels);
+        expect(hintsAfter(inputOf(next, { oldObject }))).to.deep.equal([undefined, zones('c')]);
+      });
 
       it('passes what the flow controller writes', () => {
         const object = sliceOf([withHints('a', zones('b', 'c')), withHints('b', undefined)], labels);

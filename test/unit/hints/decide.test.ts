@@ -7,6 +7,9 @@ import { decideHints } from '../../../pkg/hints/decide.ts';
 import { endpoint } from '../../fixtures/core.ts';
 import { hintsAfter, inputOf, nodes, sliceOf, strategy, withHints, zoneless, zones } from './support.ts';
 
+/** An endpoint without hints. */
+const bare = (zone: string, more: Partial<Endpoint> = {}): Endpoint => withHints(zone, undefined, more);
+const [SAME_ZONE, SAME_NODE] = [strategy('same-zone'), strategy('same-node')];
 const consider = { [LABEL_CONSIDER]: 'true' };
 
 const { nodeName: _nodeName, ...nodeless } = endpoint({ zone: 'a' });
@@ -23,109 +26,74 @@ describe('decideHints', () => {
       [
         'no label: untouched, with and without hints',
         {},
-        [withHints('a', undefined), withHints('b', zones('c'))],
+        [bare('a'), withHints('b', zones('c'))],
         [undefined, zones('c')],
       ],
-      [
-        'consider: own zone',
-        consider,
-        [withHints('a', undefined), withHints('b', undefined)],
-        [zones('a'), zones('b')],
-      ],
-      [
-        'consider with another value: untouched',
-        { [LABEL_CONSIDER]: 'True' },
-        [withHints('a', undefined)],
-        [undefined],
-      ],
-      [
-        'same-zone: own zone replaces other hints',
-        strategy('same-zone'),
-        [withHints('a', zones('b', 'c'))],
-        [zones('a')],
-      ],
-      [
-        'same-zone: forNodes is dropped',
-        strategy('same-zone'),
-        [withHints('a', { ...zones('a'), ...nodes('n') })],
-        [zones('a')],
-      ],
+      ['consider: own zone', consider, [bare('a'), bare('b')], [zones('a'), zones('b')]],
+      ['consider with another value: untouched', { [LABEL_CONSIDER]: 'True' }, [bare('a')], [undefined]],
+      ['same-zone: own zone replaces other hints', SAME_ZONE, [withHints('a', zones('b', 'c'))], [zones('a')]],
+      ['same-zone: forNodes is dropped', SAME_ZONE, [withHints('a', { ...zones('a'), ...nodes('n') })], [zones('a')]],
       [
         'same-zone: unknown fields of hints are dropped',
-        strategy('same-zone'),
+        SAME_ZONE,
         [withHints('a', { ...zones('a'), forRacks: [] })],
         [zones('a')],
       ],
       [
         'same-zone: no zone keeps what it has',
-        strategy('same-zone'),
+        SAME_ZONE,
         [{ ...zoneless }, { ...zoneless, hints: zones('b') }],
         [undefined, zones('b')],
       ],
-      ['same-zone: an empty zone is no zone', strategy('same-zone'), [withHints('', undefined)], [undefined]],
+      ['same-zone: an empty zone is no zone', SAME_ZONE, [bare('')], [undefined]],
       [
         'same-zone: a zone that the API refuses as a hint is no zone',
-        strategy('same-zone'),
-        [withHints('z'.repeat(64), undefined), withHints('a b', undefined), withHints('-a', undefined)],
+        SAME_ZONE,
+        [bare('z'.repeat(64)), bare('a b'), bare('-a')],
         [undefined, undefined, undefined],
       ],
-      [
-        'same-zone: 63 characters are a zone',
-        strategy('same-zone'),
-        [withHints('z'.repeat(63), undefined)],
-        [zones('z'.repeat(63))],
-      ],
+      ['same-zone: 63 characters are a zone', SAME_ZONE, [bare('z'.repeat(63))], [zones('z'.repeat(63))]],
       [
         'same-node: own zone and own node',
-        strategy('same-node'),
-        [withHints('a', undefined, { nodeName: 'n1.example' })],
+        SAME_NODE,
+        [bare('a', { nodeName: 'n1.example' })],
         [{ ...zones('a'), ...nodes('n1.example') }],
       ],
-      [
-        'same-node: no zone still names the node',
-        strategy('same-node'),
-        [{ ...zoneless, nodeName: 'n1' }],
-        [nodes('n1')],
-      ],
-      ['same-node: no node still names the zone', strategy('same-node'), [nodeless], [zones('a')]],
+      ['same-node: no zone still names the node', SAME_NODE, [{ ...zoneless, nodeName: 'n1' }], [nodes('n1')]],
+      ['same-node: no node still names the zone', SAME_NODE, [nodeless], [zones('a')]],
       [
         'same-node: a node name that the API refuses is none',
-        strategy('same-node'),
-        [withHints('a', undefined, { nodeName: 'Not_A_Node' })],
+        SAME_NODE,
+        [bare('a', { nodeName: 'Not_A_Node' })],
         [zones('a')],
       ],
-      ['same-node before 1.33: own zone only', strategy('same-node'), [withHints('a', undefined)], [zones('a')], false],
+      ['same-node before 1.33: own zone only', SAME_NODE, [bare('a')], [zones('a')], false],
       [
         'both labels: the strategy wins over consider',
-        { ...consider, ...strategy('same-node') },
-        [withHints('a', undefined, { nodeName: 'n1' })],
+        { ...consider, ...SAME_NODE },
+        [bare('a', { nodeName: 'n1' })],
         [{ ...zones('a'), ...nodes('n1') }],
       ],
-      ['a strategy that nobody knows asks for nothing', strategy('fastest'), [withHints('a', undefined)], [undefined]],
+      ['a strategy that nobody knows asks for nothing', strategy('fastest'), [bare('a')], [undefined]],
       [
         'a strategy that nobody knows leaves consider standing',
         { ...consider, ...strategy('fastest') },
-        [withHints('a', undefined)],
+        [bare('a')],
         [zones('a')],
       ],
-      [
-        'the name of a member of every object is no strategy',
-        strategy('__proto__'),
-        [withHints('a', undefined)],
-        [undefined],
-      ],
+      ['the name of a member of every object is no strategy', strategy('__proto__'), [bare('a')], [undefined]],
     ];
     for (const [name, labels, endpoints, want, nodeHints = true] of cases)
       it(name, () => expect(hintsAfter(inputOf(sliceOf(endpoints, labels), { nodeHints }))).to.deep.equal(want));
 
     it('the mark of a spread plan does not concern same-zone', () => {
-      const object = sliceOf([withHints('a', undefined)], strategy('same-zone'), { [ANNOTATION_PLAN]: 'spread' });
+      const object = sliceOf([bare('a')], SAME_ZONE, { [ANNOTATION_PLAN]: 'spread' });
       expect(hintsAfter(inputOf(object))).to.deep.equal([zones('a')]);
     });
 
     it('the old object is not looked at: a label that is gone leaves the hints of the writer', () => {
-      const oldObject = sliceOf([withHints('a', zones('a'))], strategy('same-zone'));
-      expect(hintsAfter(inputOf(sliceOf([withHints('a', undefined)]), { oldObject }))).to.deep.equal([undefined]);
+      const oldObject = sliceOf([withHints('a', zones('a'))], SAME_ZONE);
+      expect(hintsAfter(inputOf(sliceOf([bare('a')]), { oldObject }))).to.deep.equal([undefined]);
     });
   });
 });
@@ -133,12 +101,9 @@ describe('decideHints', () => {
 describe('decideHints otherwise', () => {
   describe('already right: no patch', () => {
     const right = [
-      ['same-zone', sliceOf([withHints('a', zones('a'))], strategy('same-zone'))],
+      ['same-zone', sliceOf([withHints('a', zones('a'))], SAME_ZONE)],
       ['same-zone, empty forNodes', sliceOf([withHints('a', { ...zones('a'), forNodes: [] })], consider)],
-      [
-        'same-node',
-        sliceOf([withHints('a', { ...zones('a'), ...nodes('n') }, { nodeName: 'n' })], strategy('same-node')),
-      ],
+      ['same-node', sliceOf([withHints('a', { ...zones('a'), ...nodes('n') }, { nodeName: 'n' })], SAME_NODE)],
       ['no endpoints', sliceOf([], consider)],
       ['endpoints null', sliceOf(null, consider)],
     ] as const;
@@ -147,10 +112,7 @@ describe('decideHints otherwise', () => {
   });
 
   it('patches only the endpoints that need it, with add', () => {
-    const object = sliceOf(
-      [withHints('a', zones('a')), withHints('b', zones('a')), withHints('c', undefined)],
-      consider,
-    );
+    const object = sliceOf([withHints('a', zones('a')), withHints('b', zones('a')), bare('c')], consider);
     expect(decideHints(inputOf(object))).to.deep.equal({
       kind: 'patch',
       operations: [
@@ -215,7 +177,7 @@ describe('decideHints otherwise', () => {
     });
 
     it('a hostile old object carries nothing over', () => {
-      const object = sliceOf([withHints('a', undefined)], strategy('load-aware'));
+      const object = sliceOf([bare('a')], strategy('load-aware'));
       for (const oldObject of [
         null,
         5,

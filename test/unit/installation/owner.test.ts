@@ -173,15 +173,6 @@ describe('whether the Deployment is removed', () => {
       expect(run.clock.pending).to.equal(0);
     });
   }
-
-  it('does not wait for an answer that does not come', async () => {
-    const silent: Before = (_call, signal) =>
-      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
-    const { clock, removed } = await setup({ first: THERE, now: THERE, before: silent });
-    await eventually(() => clock.pending === 1 || 'no second look');
-    await clock.advance(3_000);
-    expect(await removed).to.equal(false);
-  });
 });
 
 describe('the user of a ServiceAccount', () => {

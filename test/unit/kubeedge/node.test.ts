@@ -5,7 +5,6 @@ import { ANNOTATION_GROUP_ZONE, LABEL_BELONGING_TO, LABEL_ZONE } from '../../../
 import {
   type ZoneRecord,
   formatRecord,
-  groupsOf,
   isMember,
   isTopologyEnabled,
   managersOf,
@@ -16,7 +15,7 @@ import {
 } from '../../../pkg/kubeedge/decide.ts';
 import { node } from '../../fixtures/core.ts';
 import type { NodeGroup } from '../../../pkg/apis/core.ts';
-import { isLabelValue, nameOf } from '../../../pkg/apis/values.ts';
+import { isLabelValue } from '../../../pkg/apis/values.ts';
 import { nodeGroup } from '../../fixtures/kubeedge.ts';
 
 const owns = (manager: string, ...labels: string[]): object => ({
@@ -100,16 +99,6 @@ describe('membership of a NodeGroup', () => {
     ['nobody without a spec', { metadata: { name: 'g' } }, false],
   ];
   for (const [name, group, member] of cases) it(name, () => expect(isMember(edge, group)).to.equal(member));
-
-  it('lists groups by name, without those on their way out', () => {
-    const groups = [
-      nodeGroup('b', { nodes: ['n1'] }),
-      nodeGroup('gone', { nodes: ['n1'], deletionTimestamp: '2026-01-01T00:00:00Z' }),
-      nodeGroup('other', { nodes: ['n2'] }),
-      nodeGroup('a', { matchLabels: { site: 'north' }, topologyEnabled: false }),
-    ];
-    expect(groupsOf(edge, groups).map(nameOf)).to.deep.equal(['a', 'b']);
-  });
 });
 
 describe('what a NodeGroup says about zones', () => {
@@ -156,13 +145,6 @@ describe('the record of a zone', () => {
       fc.property(records, (record) => {
         expect(parseRecord(formatRecord(record))).to.deep.equal(record);
       }),
-    );
-  });
-
-  it('is short where there is little to say', () => {
-    expect(formatRecord({ zone: 'north', losses: 0 })).to.equal('{"zone":"north"}');
-    expect(formatRecord({ zone: 'north', previous: 'eu-1a', losses: 2, lostAt: 7 })).to.equal(
-      '{"zone":"north","previous":"eu-1a","losses":2,"lostAt":7}',
     );
   });
 

@@ -147,23 +147,12 @@ describe('a manager', () => {
     expect(steps).to.deep.equal(['follow', 'followed']);
   });
 
-  /** What a task does that says something when it ends. */
-  const lastWord = async (signal: AbortSignal): Promise<void> => {
-    await aborted(signal);
-    const regarding = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web' };
-    manager.events.record({ regarding, type: 'Normal', reason: 'Ended', message: 'the last word' });
-  };
-  /** The Lease in the hands of another replica. */
-  const ledElsewhere = (): void => {
-    const renewTime = new Date(session.clock.now()).toISOString();
-    const spec = { holderIdentity: 'other', leaseDurationSeconds: 3_600, renewTime };
-    server.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: LEASE, spec } as Lease);
-  };
-
   it('sends its last events after it stopped working', async () => {
     work = async (signal) => {
       note('work');
-      await lastWord(signal);
+      await aborted(signal);
+      const regarding = { apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web' };
+      manager.events.record({ regarding, type: 'Normal', reason: 'Ended', message: 'the last word' });
     };
     start();
     await step('follow');
@@ -173,17 +162,6 @@ describe('a manager', () => {
     await served;
     const events = server.all<Event>(EVENTS);
     expect(events.map(({ reason, message }) => [reason, message])).to.deep.equal([['Ended', 'the last word']]);
-  });
-
-  it('waits with its work for the replica that leads, but follows meanwhile', async () => {
-    ledElsewhere();
-    start();
-    await step('follow');
-    fill();
-    const [health] = await ports();
-    await session.clock.advance(30_000);
-    expect((await answer(health, '/readyz'))[0], 'ready all the same').to.equal(200);
-    expect(steps).to.deep.equal(['follow']);
   });
 
   it('rejects and writes nothing more when it loses the Lease', async () => {
@@ -199,18 +177,6 @@ describe('a manager', () => {
     expect(await rejection(manager.client.create(LEASES, { metadata: { name: 'x' } }))).to.be.instanceOf(
       NotLeadingError,
     );
-  });
-
-  it('rejects with what its work fails with, everything closed', async () => {
-    const failed = new Error('no luck');
-    work = () => Promise.reject(failed);
-    start();
-    await step('follow');
-    const [health] = await ports();
-    fill();
-    expect(await served).to.equal(failed);
-    expect(steps).to.deep.equal(['follow', 'followed']);
-    expect(await rejection(fetch(`http://127.0.0.1:${health}/healthz`))).to.be.instanceOf(TypeError);
   });
 
   it('rejects when a port is taken, before it follows anything', async () => {
@@ -233,19 +199,6 @@ describe('a manager', () => {
         seen.push(key);
         return Promise.resolve({ kind: 'done' });
       },
-    });
-
-    it('reconciles what is cached once it leads, then what else calls for it', async () => {
-      const seen: string[] = [];
-      start();
-      const enqueue = manager.controller('objects', counting(seen, objects(services, keysOf)));
-      await step('follow');
-      expect(seen).to.deep.equal([]);
-      fill();
-      await eventually(() => seen.length === 1 || `reconciled ${seen.join()}`);
-      enqueue('more');
-      await session.clock.settle();
-      expect(seen).to.deep.equal(['web', 'more']);
     });
 
     it('does not start one before the caches that it reads are filled', async () => {

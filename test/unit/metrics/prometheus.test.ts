@@ -116,25 +116,6 @@ describe('Prometheus source', () => {
     expect(samples.map(({ sampledAt }) => sampledAt)).to.deep.equal([NOW - 30, NOW - 45]);
   });
 
-  it('asks no more at a time than it may', async () => {
-    const source = open({ query: 'x{s="$service"}', maxConcurrentQueries: 2 });
-    let together = 0;
-    let most = 0;
-    nock(SERVER)
-      .post(PATH)
-      .times(6)
-      .reply(200, async () => {
-        together += 1;
-        most = Math.max(most, together);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        together -= 1;
-        return vectorOf({ a: '1' });
-      });
-    const services = ['a', 'b', 'c', 'd', 'e', 'f'];
-    await Promise.all(services.map((service) => read(source, query({ service }))));
-    expect(most).to.equal(2);
-  });
-
   it('connects to the configured address, whatever names and queries hold', async () => {
     const promql = '"http://evil.test/$service"';
     answers('"http://evil.test/web"', vectorOf({}));

@@ -33,14 +33,6 @@ describe('shared reads', () => {
     reads = createSharedReads({ clock, concurrency: 2 });
   });
 
-  it('sends one request for all who ask for the same at a time', async () => {
-    const both = Promise.all([read(), read()]);
-    await clock.settle();
-    expect(requests).to.have.length(1);
-    requests[0]!.answer('x');
-    expect(await both).to.deep.equal(['x', 'x']);
-  });
-
   it('gives an answer again as long as its request began recently enough for who asks', async () => {
     const first = read();
     await clock.advance(400);

@@ -101,32 +101,21 @@ describe('requestedStrategy', () => {
   });
 });
 
+/** The annotation that asks for a strategy, the label that names it, and the record of a label that we set. */
+const asks = (strategy: string) => ({ [MODE]: `${PREFIX}${strategy}` });
+const named = (strategy: string) => ({ [STRATEGY]: strategy });
+const claim = (strategy: string, more: object = {}) => ({ labels: { ...named(strategy), ...more } });
+
 describe('effectiveStrategy', () => {
-  const mode = (strategy: string) => ({ [MODE]: `${PREFIX}${strategy}` });
   const cases: { name: string; annotations: StringMap; ours?: string; is: string | undefined }[] = [
-    { name: 'the annotation of its author', annotations: mode('proportional'), is: 'proportional' },
-    {
-      name: 'a planned strategy that a RoutingConfig names',
-      annotations: mode('load-aware'),
-      ours: 'load-aware',
-      is: 'load-aware',
-    },
-    {
-      name: 'nothing, where our annotation only serves old proxies',
-      annotations: mode('same-zone'),
-      ours: 'same-zone',
-      is: undefined,
-    },
+    { name: 'the annotation of its author', annotations: asks('proportional'), is: 'proportional' },
+    { name: 'what a RoutingConfig names', annotations: asks('load-aware'), ours: 'load-aware', is: 'load-aware' },
+    { name: 'nothing that serves old proxies', annotations: asks('same-zone'), ours: 'same-zone', is: undefined },
     { name: 'nothing, where our annotation is gone', annotations: {}, ours: 'load-aware', is: undefined },
-    {
-      name: 'what its author made of our annotation',
-      annotations: mode('same-node'),
-      ours: 'load-aware',
-      is: 'same-node',
-    },
+    { name: 'what its author made of ours', annotations: asks('same-node'), ours: 'load-aware', is: 'same-node' },
   ];
   for (const { name, annotations, ours, is } of cases) {
-    const object = build({}, annotations, ours === undefined ? undefined : { annotations: mode(ours) });
+    const object = build({}, annotations, ours === undefined ? undefined : { annotations: asks(ours) });
     it(`is ${name}`, () => expect(effectiveStrategy(object)).to.equal(is));
   }
 });
@@ -159,109 +148,51 @@ describe('conflictingMode', () => {
 
 describe('a label selector', () => {
   const labels = { team: 'a', tier: 'web' };
+  const requires = (key: string, operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', ...values: string[]) => ({
+    matchExpressions: [{ key, operator, ...(values.length === 0 ? {} : { values }) }],
+  });
   const cases: { name: string; selector: LabelSelector; fits: boolean }[] = [
     { name: 'empty', selector: {}, fits: true },
     { name: 'a label that is equal', selector: { matchLabels: { team: 'a' } }, fits: true },
     { name: 'a label that is not', selector: { matchLabels: { team: 'b' } }, fits: false },
-    { name: 'In', selector: { matchExpressions: [{ key: 'team', operator: 'In', values: ['a', 'b'] }] }, fits: true },
-    {
-      name: 'In, without the label',
-      selector: { matchExpressions: [{ key: 'x', operator: 'In', values: ['a'] }] },
-      fits: false,
-    },
-    { name: 'NotIn', selector: { matchExpressions: [{ key: 'team', operator: 'NotIn', values: ['a'] }] }, fits: false },
-    {
-      name: 'NotIn, without the label',
-      selector: { matchExpressions: [{ key: 'x', operator: 'NotIn', values: ['a'] }] },
-      fits: true,
-    },
-    { name: 'Exists', selector: { matchExpressions: [{ key: 'tier', operator: 'Exists' }] }, fits: true },
-    { name: 'DoesNotExist', selector: { matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, fits: false },
-    {
-      name: 'a key that every object inherits',
-      selector: { matchExpressions: [{ key: 'constructor', operator: 'Exists' }] },
-      fits: false,
-    },
-    {
-      name: 'all must hold',
-      selector: { matchLabels: { team: 'a' }, matchExpressions: [{ key: 'x', operator: 'Exists' }] },
-      fits: false,
-    },
+    { name: 'In', selector: requires('team', 'In', 'a', 'b'), fits: true },
+    { name: 'In, without the label', selector: requires('x', 'In', 'a'), fits: false },
+    { name: 'NotIn', selector: requires('team', 'NotIn', 'a'), fits: false },
+    { name: 'NotIn, without the label', selector: requires('x', 'NotIn', 'a'), fits: true },
+    { name: 'Exists', selector: requires('tier', 'Exists'), fits: true },
+    { name: 'DoesNotExist', selector: requires('tier', 'DoesNotExist'), fits: false },
+    { name: 'a key that every object inherits', selector: requires('constructor', 'Exists'), fits: false },
+    { name: 'all must hold', selector: { matchLabels: { team: 'a' }, ...requires('x', 'Exists') }, fits: false },
   ];
   for (const { name, selector, fits } of cases)
     it(`${name}: ${fits ? 'fits' : 'does not fit'}`, () => expect(matchesSelector(selector, labels)).to.equal(fits));
 });
 
 describe('planStrategyLabel', () => {
-  const applied = (record: object | null): string | null => (record === null ? null : JSON.stringify(record));
-  const cases: {
-    name: string;
-    object: ServiceLike;
-    label?: string | null;
-    record?: object | null;
-    unchanged?: true;
-  }[] = [
-    {
-      name: 'sets the label that the annotation names',
-      object: build({}, { [MODE]: `${PREFIX}load-aware` }),
-      label: 'load-aware',
-      record: { labels: { [STRATEGY]: 'load-aware' } },
-    },
-    {
-      name: 'follows the annotation',
-      object: build(
-        { [STRATEGY]: 'load-aware' },
-        { [MODE]: `${PREFIX}proportional` },
-        { labels: { [STRATEGY]: 'load-aware' } },
-      ),
-      label: 'proportional',
-      record: { labels: { [STRATEGY]: 'proportional' } },
-    },
-    {
-      name: 'takes the label back with the annotation',
-      object: build({ [STRATEGY]: 'load-aware' }, {}, { labels: { [STRATEGY]: 'load-aware' } }),
-      label: null,
-      record: null,
-    },
-    {
-      name: "leaves the author's label alone",
-      object: build({ [STRATEGY]: 'same-node' }, { [MODE]: `${PREFIX}proportional` }),
-      unchanged: true,
-    },
-    {
-      name: "leaves the author's label without annotation",
-      object: build({ [STRATEGY]: 'same-node' }, {}),
-      unchanged: true,
-    },
-    { name: 'has nothing to do for other domains', object: build({}, { [MODE]: 'example.com/x' }), unchanged: true },
-    { name: 'has nothing to do for auto', object: build({}, { [MODE]: 'auto' }), unchanged: true },
-    {
-      name: 'has nothing to do twice',
-      object: build(
-        { [STRATEGY]: 'load-aware' },
-        { [MODE]: `${PREFIX}load-aware` },
-        { labels: { [STRATEGY]: 'load-aware' } },
-      ),
-      unchanged: true,
-    },
+  const ours = (label: string, annotations: StringMap) => build(named(label), annotations, claim(label));
+  /** The label that is written, with a record of it; null: both go; undefined: nothing is written. */
+  const cases: readonly (readonly [name: string, object: ServiceLike, label?: string | null])[] = [
+    ['sets the label that the annotation names', build({}, asks('load-aware')), 'load-aware'],
+    ['follows the annotation', ours('load-aware', asks('proportional')), 'proportional'],
+    ['takes the label back with the annotation', ours('load-aware', {}), null],
+    ["leaves the author's label alone", build(named('same-node'), asks('proportional'))],
+    ["leaves the author's label without annotation", build(named('same-node'), {})],
+    ['has nothing to do for other domains', build({}, { [MODE]: 'example.com/x' })],
+    ['has nothing to do for auto', build({}, { [MODE]: 'auto' })],
+    ['has nothing to do twice', ours('load-aware', asks('load-aware'))],
   ];
-  for (const { name, object, label, record, unchanged } of cases) {
+  for (const [name, object, label] of cases) {
     it(name, () => {
       const plan = planStrategyLabel(object);
-      if (unchanged === true) {
-        expect(plan.kind).to.equal('unchanged');
-        return;
-      }
-      expect(plan)
-        .to.have.property('patch')
-        .that.deep.equals({
-          metadata: { labels: { [STRATEGY]: label }, annotations: { [APPLIED]: applied(record ?? null) } },
-        });
+      const applied = typeof label === 'string' ? JSON.stringify(claim(label)) : null;
+      const metadata = { labels: { [STRATEGY]: label }, annotations: { [APPLIED]: applied } };
+      if (label === undefined) expect(plan.kind).to.equal('unchanged');
+      else expect(plan).to.have.property('patch').that.deep.equals({ metadata });
     });
   }
 
   it('agrees with the settings reconciler, which then has no label left to set', () => {
-    const before = build({}, { [MODE]: `${PREFIX}load-aware` });
+    const before = build({}, asks('load-aware'));
     const admission = planStrategyLabel(before);
     const labelled = admission.kind === 'patch' ? mergePatch(before, admission.patch) : before;
     const strategy = requestedStrategy(labelled);
@@ -272,44 +203,27 @@ describe('planStrategyLabel', () => {
 });
 
 describe('planRelease', () => {
-  const claim = (strategy: string, more: object = {}) => ({ labels: { [STRATEGY]: strategy }, ...more });
-  const cases: { name: string; object: ServiceLike; metadata: object | undefined }[] = [
-    ...['load-aware', 'proportional'].map((strategy) => ({
-      name: `leaves the label ${strategy} while the annotation asks for it`,
-      object: build({ [STRATEGY]: strategy }, { [MODE]: `${PREFIX}${strategy}` }, claim(strategy)),
-      metadata: undefined,
-    })),
-    {
-      name: 'reverts all else meanwhile, and remembers whose the label is',
-      object: build(
-        { [STRATEGY]: 'load-aware', [CONSIDER]: 'true' },
-        { [MODE]: `${PREFIX}load-aware` },
-        { labels: { [STRATEGY]: 'load-aware', [CONSIDER]: 'true' } },
-      ),
-      metadata: { labels: { [CONSIDER]: null }, annotations: { [APPLIED]: JSON.stringify(claim('load-aware')) } },
-    },
-    {
-      name: 'takes the label back once the annotation is gone',
-      object: build({ [STRATEGY]: 'load-aware' }, {}, claim('load-aware')),
-      metadata: { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } },
-    },
-    {
-      name: 'takes it back where the annotation asks for something else',
-      object: build({ [STRATEGY]: 'load-aware' }, { [MODE]: `${PREFIX}same-zone` }, claim('load-aware')),
-      metadata: { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } },
-    },
-    {
-      name: 'reverts the label of a strategy that nobody plans',
-      object: build({ [STRATEGY]: 'same-zone' }, { [MODE]: `${PREFIX}same-zone` }, claim('same-zone')),
-      metadata: { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } },
-    },
-    {
-      name: "leaves the author's label alone",
-      object: build({ [STRATEGY]: 'load-aware' }, { [MODE]: `${PREFIX}load-aware` }),
-      metadata: undefined,
-    },
+  const GONE = { labels: { [STRATEGY]: null }, annotations: { [APPLIED]: null } };
+  const considered = { [CONSIDER]: 'true' };
+  const cases: readonly (readonly [name: string, object: ServiceLike, metadata?: object])[] = [
+    ...['load-aware', 'proportional'].map(
+      (strategy) =>
+        [
+          `leaves the label ${strategy} while the annotation asks for it`,
+          build(named(strategy), asks(strategy), claim(strategy)),
+        ] as const,
+    ),
+    [
+      'reverts all else meanwhile, and remembers whose the label is',
+      build({ ...named('load-aware'), ...considered }, asks('load-aware'), claim('load-aware', considered)),
+      { labels: { [CONSIDER]: null }, annotations: { [APPLIED]: JSON.stringify(claim('load-aware')) } },
+    ],
+    ['takes the label back once nothing asks', build(named('load-aware'), {}, claim('load-aware')), GONE],
+    ['or something else', build(named('load-aware'), asks('same-zone'), claim('load-aware')), GONE],
+    ['reverts what nobody plans', build(named('same-zone'), asks('same-zone'), claim('same-zone')), GONE],
+    ["leaves the author's label alone", build(named('load-aware'), asks('load-aware'))],
   ];
-  for (const { name, object, metadata } of cases) {
+  for (const [name, object, metadata] of cases) {
     it(name, () => {
       const plan = planRelease(deepFreeze(object));
       expect(plan.kind === 'patch' ? plan.patch['metadata'] : undefined).to.deep.equal(metadata);
@@ -318,7 +232,7 @@ describe('planRelease', () => {
 
   it('has nothing to revert of what the flow controller set, so that the two come to an end', () => {
     for (const strategy of ['load-aware', 'proportional']) {
-      const before = build({}, { [MODE]: `${PREFIX}${strategy}` });
+      const before = build({}, asks(strategy));
       const labelled = planStrategyLabel(before);
       const after = labelled.kind === 'patch' ? mergePatch(before, labelled.patch) : before;
       expect(planRelease(after).kind, strategy).to.equal('unchanged');

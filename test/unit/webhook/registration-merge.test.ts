@@ -21,12 +21,6 @@ const stored = (
 const extra = { key: 'team', operator: 'In' as const, values: ['a'] };
 
 describe('mergeRegistration', () => {
-  it('writes what is wanted where there is nothing', () => {
-    const next = merge(undefined);
-    expect(next?.webhooks).to.deep.equal(build().webhooks);
-    expect(next?.metadata.annotations).to.have.property(ANNOTATION_REGISTERED);
-  });
-
   it('is done after one write also where no webhook is left, which the API server stores without a list', () => {
     const none = build({ claimed: false, keepSettings: false });
     const emptied = merge(stored(), none) ?? expect.fail('nothing to write');

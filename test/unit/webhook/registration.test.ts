@@ -97,16 +97,6 @@ describe('buildRegistration', () => {
     expect(policies).to.deep.equal(['Fail', 'Fail', 'Ignore', 'Ignore', 'Ignore', 'Ignore', 'Ignore']);
   });
 
-  it('never asks about excluded namespaces', () => {
-    for (const { namespaceSelector, name } of webhooksOf()) {
-      expect(namespaceSelector?.matchExpressions, name).to.deep.include({
-        key: 'kubernetes.io/metadata.name',
-        operator: 'NotIn',
-        values: ['default', 'ext', 'kube-system'],
-      });
-    }
-  });
-
   it('selects every strategy, and consider where no strategy is asked for', () => {
     const notUs = { key: 'kubernetes.io/service-name', operator: 'NotIn', values: ['endpointslice-webhook'] };
     expect(byName('endpoint-slice-hints').objectSelector?.matchExpressions).to.deep.equal([

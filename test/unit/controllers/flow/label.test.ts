@@ -1,33 +1,33 @@
 // Tests of the strategy label: set for those who ask by annotation, reverted with it, and never another writer's.
 import { expect } from 'chai';
-import { describe, it, beforeEach } from 'mocha';
+import { describe, it } from 'mocha';
 import {
   ANNOTATION_APPLIED,
+  ANNOTATION_PLAN,
   ANNOTATION_TOPOLOGY_MODE,
   GROUP,
   LABEL_STRATEGY,
-  ANNOTATION_PLAN,
 } from '../../../../pkg/apis/names.ts';
-import { labelPlan, revertLabel } from '../../../../pkg/controllers/flow/write.ts';
-import { service, slice } from '../../../fixtures/core.ts';
-import type { KubernetesObject, ObjectRef } from '../../../../pkg/apis/meta.ts';
 import type { Resource } from '../../../../pkg/apis/resources.ts';
 import { cleanUpPlans } from '../../../../pkg/controllers/flow/cleanup.ts';
+import { labelPlan, revertLabel } from '../../../../pkg/controllers/flow/write.ts';
 import type { Client } from '../../../../pkg/kubernetes/types.ts';
+import { service, slice } from '../../../fixtures/core.ts';
+import { rejection } from '../../../fixtures/eventually.ts';
 import { apiError } from '../../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../../fixtures/recording-logger.ts';
 
-describe('the strategy label', () => {
-  const mode = (strategy: string) => ({ [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` });
+const applied = (strategy: string) => ({
+  [ANNOTATION_APPLIED]: JSON.stringify({ labels: { [LABEL_STRATEGY]: strategy } }),
+});
 
-  const applied = (strategy: string) => ({
-    [ANNOTATION_APPLIED]: JSON.stringify({ labels: { [LABEL_STRATEGY]: strategy } }),
+const own = (strategy: string, annotations: Record<string, string> = {}) =>
+  service({
+    metadata: { labels: { [LABEL_STRATEGY]: strategy }, annotations: { ...applied(strategy), ...annotations } },
   });
 
-  const own = (strategy: string, annotations: Record<string, string> = {}) =>
-    service({
-      metadata: { labels: { [LABEL_STRATEGY]: strategy }, annotations: { ...applied(strategy), ...annotations } },
-    });
+describe('the strategy label', () => {
+  const mode = (strategy: string) => ({ [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/${strategy}` });
 
   const authored = service({ metadata: { labels: { [LABEL_STRATEGY]: 'load-aware' } } });
   const NOTHING = { labels: {}, changes: 0 };
@@ -39,63 +39,31 @@ describe('the strategy label', () => {
     return { labels, changes: plan.changes.length };
   };
 
-  const cases: { name: string; service: ReturnType<typeof service>; observeOnly?: boolean; writes: object }[] = [
-    {
-      name: 'is set for an annotation',
-      service: service({ metadata: { annotations: mode('load-aware') } }),
-      writes: { labels: { [LABEL_STRATEGY]: 'load-aware' }, changes: 2 },
-    },
-    { name: 'stays while the annotation does', service: own('load-aware', mode('load-aware')), writes: NOTHING },
-    {
-      name: 'follows the annotation',
-      service: own('load-aware', mode('proportional')),
-      writes: { labels: { [LABEL_STRATEGY]: 'proportional' }, changes: 2 },
-    },
-    {
-      name: 'goes with the annotation',
-      service: own('load-aware'),
-      writes: { labels: { [LABEL_STRATEGY]: null }, changes: 2 },
-    },
-    { name: 'is left to its author', service: authored, writes: NOTHING },
-    {
-      name: 'is not ours for same-zone',
-      service: service({ metadata: { annotations: mode('same-zone') } }),
-      writes: NOTHING,
-    },
-    { name: 'is not ours to take for same-zone', service: own('same-zone'), writes: NOTHING },
-    {
-      name: 'is not set while observing',
-      service: service({ metadata: { annotations: mode('load-aware') } }),
-      observeOnly: true,
-      writes: NOTHING,
-    },
-    {
-      name: 'stays while observing goes on',
-      service: own('observe-load-aware', mode('load-aware')),
-      observeOnly: true,
-      writes: NOTHING,
-    },
-    {
-      name: 'names the strategy when observing ends',
-      service: own('observe-load-aware', mode('load-aware')),
-      writes: { labels: { [LABEL_STRATEGY]: 'load-aware' }, changes: 2 },
-    },
-    {
-      name: 'goes with the annotation while observing',
-      service: own('observe-load-aware'),
-      observeOnly: true,
-      writes: { labels: { [LABEL_STRATEGY]: null }, changes: 2 },
-    },
-    {
-      name: 'comes to say so when observing begins',
-      service: own('load-aware', mode('load-aware')),
-      observeOnly: true,
-      writes: { labels: { [LABEL_STRATEGY]: 'observe-load-aware' }, changes: 2 },
-    },
-    { name: 'of its author stays while observing', service: authored, observeOnly: true, writes: NOTHING },
+  const asking = (strategy: string) => service({ metadata: { annotations: mode(strategy) } });
+  const kept = own('load-aware', mode('load-aware'));
+  const observed = own('observe-load-aware', mode('load-aware'));
+  /** `label`: what is written; without one nothing is. */
+  const cases: { name: string; of: ReturnType<typeof service>; observeOnly?: boolean; label?: string | null }[] = [
+    { name: 'is set for an annotation', of: asking('load-aware'), label: 'load-aware' },
+    { name: 'stays while the annotation does', of: kept },
+    { name: 'follows the annotation', of: own('load-aware', mode('proportional')), label: 'proportional' },
+    { name: 'goes with the annotation', of: own('load-aware'), label: null },
+    { name: 'is left to its author', of: authored },
+    { name: 'is not ours for same-zone', of: asking('same-zone') },
+    { name: 'is not ours to take for same-zone', of: own('same-zone') },
+    { name: 'is not set while observing', of: asking('load-aware'), observeOnly: true },
+    { name: 'stays while observing goes on', of: observed, observeOnly: true },
+    { name: 'names the strategy when observing ends', of: observed, label: 'load-aware' },
+    { name: 'goes with the annotation while observing', of: own('observe-load-aware'), observeOnly: true, label: null },
+    { name: 'comes to say so when observing begins', of: kept, observeOnly: true, label: 'observe-load-aware' },
+    { name: 'of its author stays while observing', of: authored, observeOnly: true },
   ];
-  for (const { name, service: given, observeOnly = false, writes } of cases)
-    it(name, () => expect(written(labelPlan(given, observeOnly))).to.deep.equal(writes));
+  for (const { name, of, observeOnly = false, label } of cases)
+    it(name, () =>
+      expect(written(labelPlan(of, observeOnly))).to.deep.equal(
+        label === undefined ? NOTHING : { labels: { [LABEL_STRATEGY]: label }, changes: 2 },
+      ),
+    );
 
   it('is reverted by the cleanup whatever the annotation says', () => {
     expect(written(revertLabel(own('load-aware', mode('load-aware'))))).to.deep.include({
@@ -106,69 +74,35 @@ describe('the strategy label', () => {
   });
 });
 
-const LABELS = { [LABEL_STRATEGY]: 'load-aware' };
-const { signal } = new AbortController();
-
 describe('cleanUp of the flow controller', () => {
-  let objects: Record<string, KubernetesObject[]>;
-  let failures: Record<string, Error[]>;
-  let calls: string[];
-
-  beforeEach(() => {
-    calls = [];
-    failures = {};
-    const applied = { [ANNOTATION_APPLIED]: JSON.stringify({ labels: LABELS }) };
-    objects = {
-      services: [
-        service({ metadata: { name: 'ours', labels: LABELS, annotations: applied } }),
-        service({ metadata: { name: 'theirs', labels: LABELS } }),
-      ],
-      endpointslices: [
-        slice({ metadata: { name: 'planned', annotations: { [ANNOTATION_PLAN]: 'spread' } } }),
-        slice({ metadata: { name: 'unplanned' } }),
-      ],
-      flowpolicies: [],
-    };
-  });
-
-  const client = {
-    async *pages({ plural }: Resource) {
-      await Promise.resolve();
-      yield { items: objects[plural] ?? [] };
-    },
-    patch({ plural }: Resource, { name }: ObjectRef) {
-      calls.push(`patch ${plural}/${name}`);
-      const failure = failures[plural]?.shift();
-      if (failure !== undefined) return Promise.reject(failure);
-      objects[plural] = objects[plural]!.filter(({ metadata }) => metadata?.name !== name);
-      return Promise.resolve({});
-    },
+  const { signal } = new AbortController();
+  const stored: Readonly<Record<string, object>> = {
+    services: own('load-aware'),
+    endpointslices: slice({ metadata: { name: 'planned', annotations: { [ANNOTATION_PLAN]: 'spread' } } }),
   };
-  const run = (serves: (namespace: string) => boolean = () => true) =>
-    cleanUpPlans({ client: client as unknown as Client, logger: recordingLogger(), serves }, signal);
+  /** Cleans up where the first writes of each kind meet a conflict; says what was written in the end. */
+  const run = async (conflicts: number) => {
+    const writes: Record<string, number> = { services: 0, endpointslices: 0 };
+    const isLeft = (plural: string): boolean => (writes[plural] ?? Infinity) <= conflicts;
+    const client = {
+      async *pages({ plural }: Resource) {
+        yield { items: await Promise.resolve(isLeft(plural) ? [stored[plural]] : []) };
+      },
+      patch({ plural }: Resource) {
+        writes[plural] = (writes[plural] ?? 0) + 1;
+        return isLeft(plural) ? Promise.reject(apiError(409)) : Promise.resolve({});
+      },
+    };
+    const options = { client: client as unknown as Client, logger: recordingLogger(), serves: () => true };
+    return { report: await cleanUpPlans(options, signal), writes };
+  };
 
-  it('gives up where another writer wins every time', async () => {
-    failures = { services: Array.from({ length: 9 }, () => apiError(409)) };
-    const failed = await run().catch((error: unknown) => error);
-    expect(failed)
-      .to.be.instanceOf(Error)
-      .with.property('message')
-      .that.matches(/not clean after 5 passes/);
-  });
+  it('finds what another writer changed again', async () =>
+    expect(await run(1)).to.deep.equal({
+      report: { services: 1, slices: 1, policies: 0 },
+      writes: { services: 2, endpointslices: 2 },
+    }));
 
-  it('reverts its label and its hints, and leaves what others wrote', async () => {
-    expect(await run()).to.deep.equal({ services: 1, slices: 1, policies: 0 });
-    expect(calls).to.deep.equal(['patch services/ours', 'patch endpointslices/planned']);
-  });
-
-  for (const [plural, name] of Object.entries({ services: 'ours', endpointslices: 'planned' })) {
-    it(`finds ${plural} again after a conflict`, async () => {
-      failures = { [plural]: [apiError(409)] };
-      expect(await run()).to.include({ services: 1, slices: 1 });
-      expect(calls.filter((call) => call.includes(plural))).to.deep.equal([
-        `patch ${plural}/${name}`,
-        `patch ${plural}/${name}`,
-      ]);
-    });
-  }
+  it('gives up where another writer wins every time', async () =>
+    expect(String(await rejection(run(9)))).to.match(/not clean after 5 passes/));
 });

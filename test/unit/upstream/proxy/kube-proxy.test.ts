@@ -8,115 +8,46 @@ import { trafficPolicyOf } from '../../../../pkg/upstream/proxy/kube-proxy.ts';
 import { HINTED, LEAVING, last, own, route } from './kube-proxy-support.ts';
 
 describe('kubeProxyRoute: rules of 1.33 and newer', () => {
-  const onNode = (zone: string, index: number, nodes: readonly string[], hints?: readonly string[]): Endpoint => {
+  const onNode = (zone: string, index: number, node: string, hints?: readonly string[]): Endpoint => {
     const endpoint = at(zone, index, hints === undefined ? {} : { hints });
-    return { ...endpoint, hints: { ...endpoint.hints, forNodes: nodes.map((name) => ({ name })) } };
+    return { ...endpoint, hints: { ...endpoint.hints, forNodes: [{ name: node }] } };
   };
-  const rules: (readonly [
-    name: string,
-    endpoints: Endpoint[],
-    at: { node?: Node },
-    used: number[],
-    reason: string,
-    mode?: string,
-  ])[] = [
-    ['own zone', HINTED, {}, [1], 'SameZoneHints', 'PreferSameZone'],
-    [
-      'several zones for one endpoint',
-      [at('b', 1, { hints: ['a', 'b'] }), own('b', 2), own('a', 3)],
-      {},
-      [1, 3],
-      'SameZoneHints',
-      'PreferSameZone',
-    ],
-    ['one endpoint without hint', [...HINTED, at('a', 4)], {}, [1, 2, 3, 4], 'EndpointWithoutHint'],
-    ['no hints', [at('a', 1), at('b', 2)], {}, [1, 2], 'NoHints'],
-    [
-      'an unready endpoint without hint does not matter',
-      [...HINTED, at('a', 4, { conditions: { ready: false } })],
-      {},
-      [1],
-      'SameZoneHints',
-      'PreferSameZone',
-    ],
-    [
-      'ready not said counts as ready',
-      [...HINTED, at('a', 4, { conditions: {} })],
-      {},
-      [1, 2, 3, 4],
-      'EndpointWithoutHint',
-    ],
-    ['a zone that nobody is hinted for', HINTED, { node: nodeOf('node-d', 'd') }, [1, 2, 3], 'ZoneNotHinted'],
-    ['a node without zone', HINTED, { node: nodeOf('node-x', '') }, [1, 2, 3], 'ClientNodeWithoutZone'],
-    [
-      'a node without zone and a hint for no zone',
-      [own('a', 1), at('b', 2, { hints: [''] })],
-      { node: nodeOf('node-x', '') },
-      [2],
-      'SameZoneHints',
-      'PreferSameZone',
-    ],
-    [
-      'own node',
-      [onNode('a', 1, ['node-a'], ['a']), onNode('a', 2, ['n2'], ['a'])],
-      {},
-      [1],
-      'SameNodeHints',
-      'PreferSameNode',
-    ],
-    [
-      'own node without zone hints',
-      [onNode('a', 1, ['node-a']), onNode('b', 2, ['n2'])],
-      {},
-      [1],
-      'SameNodeHints',
-      'PreferSameNode',
-    ],
-    [
-      'other nodes, own zone',
-      [onNode('a', 1, ['n1'], ['a']), onNode('b', 2, ['n2'], ['b'])],
-      {},
-      [1],
-      'SameZoneHints',
-      'PreferSameZone',
-    ],
-    ['other nodes and no zones', [onNode('a', 1, ['n1']), onNode('b', 2, ['n2'])], {}, [1, 2], 'NodeNotHinted'],
-    [
-      'one without node hint, own zone',
-      [onNode('a', 1, ['node-a'], ['a']), own('a', 2), own('b', 3)],
-      {},
-      [1, 2],
-      'SameZoneHints',
-      'PreferSameZone',
-    ],
-    ['nothing ready', [at('a', 1, { conditions: { ready: false, serving: false } })], {}, [], 'NoReadyEndpoints'],
+  const leaving = (zone: string, index: number) => at(zone, index, { hints: [zone], conditions: LEAVING });
+  const NO_ZONE = nodeOf('node-x', '');
+  const gone = { conditions: { ready: false, serving: false } };
+  const rules: (readonly [name: string, endpoints: Endpoint[], used: number[], reason: string, node?: Node])[] = [
+    ['own zone', HINTED, [1], 'SameZoneHints'],
+    ['several zones for one', [at('b', 1, { hints: ['a', 'b'] }), own('b', 2), own('a', 3)], [1, 3], 'SameZoneHints'],
+    ['one endpoint without hint', [...HINTED, at('a', 4)], [1, 2, 3, 4], 'EndpointWithoutHint'],
+    ['no hints', [at('a', 1), at('b', 2)], [1, 2], 'NoHints'],
+    ['an unready endpoint without hint does not matter', [...HINTED, at('a', 4, gone)], [1], 'SameZoneHints'],
+    ['ready not said is ready', [...HINTED, at('a', 4, { conditions: {} })], [1, 2, 3, 4], 'EndpointWithoutHint'],
+    ['a zone that nobody is hinted for', HINTED, [1, 2, 3], 'ZoneNotHinted', nodeOf('node-d', 'd')],
+    ['a node without zone', HINTED, [1, 2, 3], 'ClientNodeWithoutZone', NO_ZONE],
+    ['a node and a hint for no zone', [own('a', 1), at('b', 2, { hints: [''] })], [2], 'SameZoneHints', NO_ZONE],
+    ['own node', [onNode('a', 1, 'node-a', ['a']), onNode('a', 2, 'n2', ['a'])], [1], 'SameNodeHints'],
+    ['own node without zone hints', [onNode('a', 1, 'node-a'), onNode('b', 2, 'n2')], [1], 'SameNodeHints'],
+    ['other nodes, own zone', [onNode('a', 1, 'n1', ['a']), onNode('b', 2, 'n2', ['b'])], [1], 'SameZoneHints'],
+    ['other nodes and no zones', [onNode('a', 1, 'n1'), onNode('b', 2, 'n2')], [1, 2], 'NodeNotHinted'],
+    ['one without node', [onNode('a', 1, 'node-a', ['a']), own('a', 2), own('b', 3)], [1, 2], 'SameZoneHints'],
+    ['nothing ready', [at('a', 1, gone)], [], 'NoReadyEndpoints'],
     [
       'nothing ready, some terminating, in all zones',
-      [at('a', 1, { hints: ['a'], conditions: LEAVING }), at('b', 2, { hints: ['b'], conditions: LEAVING })],
-      {},
+      [leaving('a', 1), leaving('b', 2)],
       [1, 2],
       'TerminatingEndpoints',
     ],
-    [
-      'one ready far away beats one terminating nearby',
-      [at('a', 1, { conditions: LEAVING }), own('b', 2)],
-      {},
-      [2],
-      'ZoneNotHinted',
-    ],
+    ['one ready far away beats one terminating nearby', [leaving('a', 1), own('b', 2)], [2], 'ZoneNotHinted'],
   ];
-  for (const [name, endpoints, { node = nodeOf('node-a', 'a') }, used, reason, mode = ''] of rules) {
+  const MODES: Readonly<Record<string, string>> = { SameZoneHints: 'PreferSameZone', SameNodeHints: 'PreferSameNode' };
+  for (const [name, endpoints, used, reason, node = nodeOf('node-a', 'a')] of rules) {
     it(`${name}: ${reason}`, () => {
       const result = route(endpoints, { node });
       expect(last(result.cluster)).to.deep.equal(used);
       expect(last(result.reachable)).to.deep.equal(used);
       expect(last(result.used)).to.deep.equal(used);
-      expect(result).to.include({
-        mode,
-        reason,
-        local: null,
-        zone: node.metadata?.labels?.['topology.kubernetes.io/zone'] ?? '',
-      });
+      const zone = node.metadata?.labels?.['topology.kubernetes.io/zone'] ?? '';
+      expect(result).to.include({ mode: MODES[reason] ?? '', reason, local: null, zone });
       expect(result.message)
         .to.include(node.metadata?.name)
         .and.to.not.match(/\{\w+\}|undefined/);
@@ -143,63 +74,25 @@ describe('kubeProxyRoute: rules of 1.33 and newer', () => {
 });
 
 describe('kubeProxyRoute: traffic policies', () => {
-  const LOCAL = { internalTrafficPolicy: 'Local' };
+  const inside = { internalTrafficPolicy: 'Local' };
   const nodePort = (spec: Record<string, unknown>) =>
     aService({}, undefined, { ...spec, ports: [{ name: 'https', port: 443, nodePort: 30_000 }] });
+  const internal = aService({}, undefined, inside);
+  const external = nodePort({ externalTrafficPolicy: 'Local' });
   const here = at('b', 1, { nodeName: 'node-a', hints: ['b'] });
   const hereLeaving = at('a', 2, { nodeName: 'node-a', hints: ['a'], conditions: LEAVING });
   const nearby = at('a', 3, { nodeName: 'node-a2', hints: ['a'] });
-  // The lists are: cluster, local, reachable, used.
-  const policies: (readonly [
-    name: string,
-    service: Service,
-    endpoints: Endpoint[],
-    lists: (number[] | null)[],
-    reason: string,
-  ])[] = [
-    [
-      'internal Local',
-      aService({}, undefined, LOCAL),
-      [here, nearby],
-      [null, [1], [1], [1]],
-      'InternalTrafficPolicyLocal',
-    ],
-    [
-      'internal Local, only terminating here',
-      aService({}, undefined, LOCAL),
-      [hereLeaving, nearby],
-      [null, [2], [2], [2]],
-      'InternalTrafficPolicyLocal',
-    ],
-    ['internal Local, nothing here', aService({}, undefined, LOCAL), [nearby], [null, [], [], []], 'NoLocalEndpoints'],
-    [
-      'internal Local with node port',
-      nodePort(LOCAL),
-      [here, nearby],
-      [[3], [1], [1, 3], [1]],
-      'InternalTrafficPolicyLocal',
-    ],
-    [
-      'external Local, hints apply inside only',
-      nodePort({ externalTrafficPolicy: 'Local' }),
-      [here, nearby],
-      [[3], [1], [1, 3], [3]],
-      'SameZoneHints',
-    ],
-    [
-      'external Local, terminating here',
-      nodePort({ externalTrafficPolicy: 'Local' }),
-      [hereLeaving, at('b', 4)],
-      [[4], [2], [2, 4], [4]],
-      'NoHints',
-    ],
-    [
-      'external Local, no hints: cluster holds all',
-      nodePort({ externalTrafficPolicy: 'Local' }),
-      [at('a', 1), at('b', 4)],
-      [[1, 4], [1], [1, 4], [1, 4]],
-      'NoHints',
-    ],
+  const ONLY_HERE = 'InternalTrafficPolicyLocal';
+  type Lists = readonly (number[] | null)[];
+  /** The lists are: cluster, local, reachable, used. */
+  const policies: (readonly [name: string, of: Service, endpoints: Endpoint[], lists: Lists, reason: string])[] = [
+    ['internal Local', internal, [here, nearby], [null, [1], [1], [1]], ONLY_HERE],
+    ['internal Local, only terminating here', internal, [hereLeaving, nearby], [null, [2], [2], [2]], ONLY_HERE],
+    ['internal Local, nothing here', internal, [nearby], [null, [], [], []], 'NoLocalEndpoints'],
+    ['internal Local with node port', nodePort(inside), [here, nearby], [[3], [1], [1, 3], [1]], ONLY_HERE],
+    ['external Local: hints inside only', external, [here, nearby], [[3], [1], [1, 3], [3]], 'SameZoneHints'],
+    ['external Local, leaving here', external, [hereLeaving, at('b', 4)], [[4], [2], [2, 4], [4]], 'NoHints'],
+    ['external Local, no hints', external, [at('a', 1), at('b', 4)], [[1, 4], [1], [1, 4], [1, 4]], 'NoHints'],
   ];
   for (const [name, service, endpoints, lists, reason] of policies) {
     it(name, () => {
@@ -238,55 +131,32 @@ describe('kubeProxyRoute: traffic policies', () => {
 
 // Which lists a Service port needs by its traffic policies.
 describe('trafficPolicyOf', () => {
+  const internal = { spec: { internalTrafficPolicy: 'Local' } };
+  const external = { spec: { externalTrafficPolicy: 'Local' } };
+  const nodePort = 30_000;
+  interface Given {
+    readonly spec?: NonNullable<Service['spec']>;
+    readonly nodePort?: number;
+    readonly status?: NonNullable<Service['status']>;
+    readonly honours?: boolean;
+  }
+  const address = { loadBalancer: { ingress: [{ ip: '198.18.1.1' }] } };
   // The lists of: the whole cluster, the own Node; is the latter for traffic from inside.
-  const needs: (readonly [
-    name: string,
-    given: {
-      spec?: NonNullable<Service['spec']>;
-      nodePort?: number;
-      status?: NonNullable<Service['status']>;
-      honours?: boolean;
-    },
-    expected: boolean[],
-  ])[] = [
+  const needs: (readonly [name: string, given: Given, expected: boolean[]])[] = [
     ['plain', {}, [true, false, false]],
-    ['internal Local', { spec: { internalTrafficPolicy: 'Local' } }, [false, true, true]],
-    [
-      'internal Local before its gate',
-      { spec: { internalTrafficPolicy: 'Local' }, honours: false },
-      [true, false, false],
-    ],
-    [
-      'internal Local, reachable by node port',
-      { spec: { internalTrafficPolicy: 'Local' }, nodePort: 30_000 },
-      [true, true, true],
-    ],
-    ['external Local but not reachable', { spec: { externalTrafficPolicy: 'Local' } }, [true, false, false]],
-    ['external Local, node port', { spec: { externalTrafficPolicy: 'Local' }, nodePort: 30_000 }, [true, true, false]],
-    [
-      'external Local, load balancer',
-      { spec: { externalTrafficPolicy: 'Local' }, status: { loadBalancer: { ingress: [{ ip: '198.18.1.1' }] } } },
-      [true, true, false],
-    ],
-    [
-      'external Local, no address yet',
-      { spec: { externalTrafficPolicy: 'Local' }, status: { loadBalancer: {} } },
-      [true, false, false],
-    ],
-    [
-      'external Local, external IP',
-      { spec: { externalTrafficPolicy: 'Local', externalIPs: ['198.18.1.1'] } },
-      [true, true, false],
-    ],
-    [
-      'external Cluster, node port',
-      { spec: { externalTrafficPolicy: 'Cluster' }, nodePort: 30_000 },
-      [true, false, false],
-    ],
+    ['internal Local', internal, [false, true, true]],
+    ['internal Local before its gate', { ...internal, honours: false }, [true, false, false]],
+    ['internal Local, reachable by node port', { ...internal, nodePort }, [true, true, true]],
+    ['external Local but not reachable', external, [true, false, false]],
+    ['external Local, node port', { ...external, nodePort }, [true, true, false]],
+    ['external Local, load balancer', { ...external, status: address }, [true, true, false]],
+    ['external Local, no address yet', { ...external, status: { loadBalancer: {} } }, [true, false, false]],
+    ['external Local, IP', { spec: { ...external.spec, externalIPs: ['198.18.1.1'] } }, [true, true, false]],
+    ['external Cluster, node port', { spec: { externalTrafficPolicy: 'Cluster' }, nodePort }, [true, false, false]],
   ];
-  for (const [name, { spec = {}, nodePort, status, honours = true }, expected] of needs) {
+  for (const [name, { spec = {}, status, honours = true, ...given }, expected] of needs) {
     it(name, () => {
-      const port = { port: 443, ...(nodePort === undefined ? {} : { nodePort }) };
+      const port = { port: 443, ...given };
       const [usesCluster, usesLocal, internalLocal] = expected;
       const policy = trafficPolicyOf({ ...aService({}, undefined, spec), status }, port, honours);
       expect(policy).to.deep.equal({ usesCluster, usesLocal, internalLocal });

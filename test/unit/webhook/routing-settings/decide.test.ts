@@ -84,13 +84,6 @@ describe('the handler of routing settings', () => {
     ];
     for (const [name, old, next, want] of cases)
       it(name, () => expect(after(inputOf(serviceOf(next), serviceOf(old)))).to.deep.equal(serviceOf(want)));
-
-    it('into an object without metadata.annotations', () => {
-      const next = { metadata: { name: 'x' }, spec: {} };
-      const old = serviceOf({ annotations: auto, applied: { annotations: auto } });
-      const { metadata } = after(inputOf(next, old)) as { metadata: { annotations: Strings } };
-      expect(metadata.annotations).to.deep.include(auto);
-    });
   });
 
   describe('leaves a Service alone', () => {
@@ -144,12 +137,6 @@ describe('the handler of routing settings', () => {
         expect(decide(input)).to.deep.equal({ kind: 'unchanged' });
       });
     }
-
-    it('applied on the new object counts, not that of the old one', () => {
-      const both = { ...distribution, labels: consider, applied: { ...distribution, labels: consider } };
-      const result = after(inputOf(serviceOf({ applied: distribution }), serviceOf(both)));
-      expect(result).to.deep.equal(serviceOf({ ...distribution, applied: distribution }));
-    });
   });
 
   describe('lets the strategy label follow the annotation', () => {

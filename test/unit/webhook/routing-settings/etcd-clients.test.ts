@@ -151,15 +151,6 @@ describe('merge patches', () => {
     });
   });
 
-  it('escape keys and add missing parents as a whole', () => {
-    expect(jsonPatchOf({ metadata: {} }, { metadata: { labels: { 'a/b~c': 'x' } } })).to.deep.equal([
-      { op: 'add', path: '/metadata/labels', value: { 'a/b~c': 'x' } },
-    ]);
-    expect(jsonPatchOf({ l: {} }, { l: { 'a/b~c': 'x' } })).to.deep.equal([
-      { op: 'add', path: '/l/a~1b~0c', value: 'x' },
-    ]);
-  });
-
   it('become a JSON Patch that applies and does the same, leaving empty parents out', () => {
     const pruned = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
