@@ -3,7 +3,9 @@ export type About = 'service' | 'replicas' | 'template';
 
 type FieldsFor = Readonly<Partial<Record<About | 'policy', string>>>;
 
-/** Helm values that were read in templates of charts and are not the usual ones, or not in all releases. */
+export const NO_VALUE = 'its chart has no value for it';
+
+/** Helm values that were read in templates of charts and are not the usual ones, or not in all releases; argoproj/argo-helm#3358, envoyproxy/gateway 1.4.0; none: temporalio/helm-charts#897, grafana/alloy#6067, oauth2-proxy/manifests#324 (all open). */
 export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
   // haproxytech/helm-charts#352, Kong/charts#1525, bitnami/charts#32443
@@ -32,6 +34,9 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
   // Its template writes all of `service.spec`.
   traefik: { service: 'service.spec.trafficDistribution' },
+  'argo-cd': { service: 'repoServer.service.trafficDistribution (charts from June 2025 on), of its repo server alone' },
+  'gateway-helm': { service: 'service.trafficDistribution (chart from 1.4)' },
+  ...Object.fromEntries(['temporal', 'alloy', 'oauth2-proxy'].map((chart) => [chart, { service: NO_VALUE }])),
 };
 
 /** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment. */
@@ -83,6 +88,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   // pkg/apis/pingcap/v1alpha1/types.go of pingcap/tidb-operator; opensearch-project/opensearch-k8s-operator#1260
   'opensearch.opster.io': { service: 'spec.general.annotations (topology-mode; it has no trafficDistribution)' },
   'pingcap.com': { service: 'spec.tidb.service.annotations (it has no trafficDistribution)' },
+  'ray.io': { service: 'spec.headGroupSpec.headService.spec (RayService: spec.serveService.spec)' }, // kuberay apis/ray
   'rc.app.stacks': UNASKED,
   'openliberty.io': UNASKED,
   'rabbitmq.com': {

@@ -7,7 +7,7 @@ import type { KubernetesVersion } from '../routing/types.ts';
 import { isAuto } from '../routing/slots.ts';
 import { isEtcdClient } from '../routing/etcd-clients.ts';
 import { atLeast } from '../routing/version.ts';
-import { type About, CHART_VALUES, operatorField } from './owner-fields.ts';
+import { type About, CHART_VALUES, NO_VALUE, operatorField } from './owner-fields.ts';
 import { listIn, pickTexts, textIn } from './project/fields.ts';
 
 export type Marks = Omit<ObjectMeta, 'uid' | 'resourceVersion'>;
@@ -40,14 +40,14 @@ const MARKS = [
   ANNOTATION_TOPOLOGY_MODE,
 ] as const;
 
-/** The controller of an object, and who else wrote to it, by name. */
+/** The controller of an object, else its owners (istio/istio kube-gateway.yaml and Java operators mark none), and who else wrote to it, by name. */
 export const writersIn = (object: Fields): Pick<Marks, 'ownerReferences' | 'managedFields'> => {
-  const controllers = listIn(object, 'metadata.ownerReferences')
-    .filter(({ controller }) => controller === true)
-    .map((one) => pickTexts(one, 'apiVersion', 'kind', 'name', 'uid'));
+  const all = listIn(object, 'metadata.ownerReferences');
+  const by = Map.groupBy(all, ({ controller }) => controller === true);
+  const owners = (by.get(true) ?? all).map((one) => pickTexts(one, 'apiVersion', 'kind', 'name', 'uid'));
   const managers = new Set(listIn(object, 'metadata.managedFields').map((entry) => textIn(entry, 'manager')));
   return defined({
-    ownerReferences: controllers.length === 0 ? undefined : controllers,
+    ownerReferences: owners.length === 0 ? undefined : owners,
     managedFields: managers.size === 0 ? undefined : [...managers].map((manager) => ({ manager })),
   });
 };
@@ -90,7 +90,7 @@ const chartValue = ({ labels, annotations, about, distribution, pointer, name }:
   const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
   const isPlace = pointer === '/spec/template'; // tolerations, affinity: not its constraints
   const known = isPlace || (what === 'service' && to === '') ? undefined : CHART_VALUES[chart]?.[what];
-  if (known !== undefined) return ` (${known}${to})`;
+  if (known !== undefined) return ` (${known}${known === NO_VALUE ? '' : to})`;
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
   const release = annotations['meta.helm.sh/release-name'] ?? name;
@@ -163,7 +163,8 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
 /** Of AKS, and of clusters that the scripts of Kubernetes made. */
 const byAddOnManager: By = ({ labels, version, about }) => {
   if (labels['kubernetes.azure.com/managedby'] === 'aks') return 'AKS owns it and writes it back';
-  if (labels['addonmanager.kubernetes.io/mode'] !== 'Reconcile') return undefined;
+  // The Service of kubespray has the label, and nothing there reads it (its coredns-svc.yml.j2).
+  if (labels['addonmanager.kubernetes.io/mode'] !== 'Reconcile' || labels['k8s-app'] === 'coredns') return undefined;
   const policy = atLeast(version, 36) ? 'a MutatingAdmissionPolicy or ' : ''; // KEP-3962: v1 from 1.36 on
   return `the add-on manager rewrites it: use ${policy}a Kyverno rule on ${about === 'service' ? 'Services' : 'workloads'} instead (Kyverno has to be installed)`;
 };
@@ -182,8 +183,9 @@ const byK3s: By = ({ annotations, labels, name }) => {
   return `k3s writes it back from ${addOn}.yaml in /var/lib/rancher/k3s/server/manifests, and that file too if k3s brings it: then start k3s with --disable=${addOn} and put a manifest of your own there`;
 };
 
-/** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). */
-const byOperator: By = ({ owner, labels, about, pointer }) => {
+/** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). Of Helm operators the spec holds the values. */
+const byOperator: By = (question) => {
+  const { owner, labels, about, pointer } = question;
   const version = labels['olm.owner'];
   if (version !== undefined && about !== 'replicas')
     return `OLM writes it back as ClusterServiceVersion ${version} says; of where Pods run it takes affinity, nodeSelector and tolerations from spec.config of the Subscription`;
@@ -191,6 +193,8 @@ const byOperator: By = ({ owner, labels, about, pointer }) => {
   // Groups of the API server's own controllers.
   if (owner === undefined || /^(?:|apps|batch|discovery\.k8s\.io|autoscaling)$/.test(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
+  if (labels['app.kubernetes.io/managed-by'] === 'Helm')
+    return `${who} owns it, and its operator fills a chart from its spec: set a value there${chartValue(question)}; it may write back what kubectl changes`;
   const known = operatorField(group, pointer === '/spec/internalTrafficPolicy' ? 'policy' : about);
   const field = pointer !== '/spec/trafficDistribution' && /^\S+\.trafficD/.test(known ?? '') ? undefined : known;
   const where = field && `reverts other changes: make it there under ${field}`;
@@ -248,13 +252,15 @@ const byHelm: By = (question) => {
   const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm' || release !== undefined || managers.has('helm');
   if (!isHelms) return undefined;
   // docs.rke2.io/helm, docs.k3s.io/helm: what they bring, in charts of Rancher, their Helm controller installs, with values of a HelmChartConfig.
-  const [, by] = /^(rke2)-|^traefik-\d+\.\d+\.\d{3}(?:_up|$)/.exec(labels['helm.sh/chart'] ?? '-') ?? ['', ''];
+  const [, by] = /^(rke2)-|^traefik-(?:\S+_up|\d+\.\d+\.\d{3}$)/.exec(labels['helm.sh/chart'] ?? '-') ?? ['', ''];
   if (release !== undefined && by !== '')
     return `${by ? 'RKE2' : 'k3s'} owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`;
   // rancher/fleet#1594
   if (annotations['objectset.rio.cattle.io/id'] !== undefined)
     return 'Fleet owns it: change the source of its bundle (values or overlays in fleet.yaml); a patch makes the bundle Modified, and is undone where correctDrift is enabled';
-  return `Helm owns it: set it in the values of the chart${chartValue(question)}, or in a post-renderer where it has none; an upgrade may undo what kubectl changes`;
+  const value = chartValue(question);
+  const way = value.includes(NO_VALUE) ? `${NO_VALUE}: set it in` : `set it in the values of the chart${value}, or in`;
+  return `Helm owns it: ${way} a post-renderer${value.includes(NO_VALUE) ? '' : ' where it has none'}; an upgrade may undo what kubectl changes`;
 };
 
 /** Kyverno writes `<rule>.<policy>.kyverno.io: …` a line; Gatekeeper `Assign//<name>:1` (docs/customize-startup there), where that is switched on. */

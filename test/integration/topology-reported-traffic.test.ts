@@ -1949,7 +1949,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     around('consul'),
-    /by locality with Consul Enterprise only \(seen: hashicorp\/consul:1\.17\.0\) → Enterprise, or subsets of instances by zone/,
+    /by locality with Consul Enterprise only \(seen: hashicorp\/consul:1\.17\.0\) → Enterprise \(`prioritizeByLocality` of .*\), or subsets of instances by zone/,
   ],
   [
     'https://github.com/run-x/opta/issues/914',

@@ -105,7 +105,7 @@ export const CLIENTS = clients({
     image: /\bnginx-gateway-fabric:/,
     source: 'nginx/nginx-gateway-fabric#5616, #5557',
   },
-  haproxy: { source: 'haproxytech/kubernetes-ingress: no setting found' },
+  haproxy: { source: 'haproxytech/kubernetes-ingress#675 (open)' },
   'aws-alb': {
     decides: ALB,
     setting:

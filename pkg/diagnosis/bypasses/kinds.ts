@@ -115,6 +115,8 @@ export const CONTROLLERS: readonly Controller[] = [
   [/^pomerium\.io\//, 'pomerium', /^pomerium$/],
   [/^(?:io\.)?cilium(?:\.io)?\/(?:ingress|gateway)-controller/, 'cilium-gateway', /^cilium$/],
   [/skipper/, 'skipper', /^skipper$/, /\bskipper\b/],
+  // F5Networks/k8s-bigip-ctlr pkg/controller/types.go
+  [/^f5\.com\/cntr-ingress-svcs/, 'f5-bigip', /^f5$/],
   [/^voyager/, 'voyager', /^voyager$/, /\bappscode\/voyager\b/],
   [/^gateway\.envoyproxy\.io\//, 'envoy-gateway'],
   [/^kgateway\.dev\//, 'kgateway'],

@@ -8,7 +8,7 @@ import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
-import { ANY_ANSWERS, BESIDE, BY_LEADER, BY_ROLES, GOES_ON, MANAGES } from './programs.ts';
+import { AGENTS, ANY_ANSWERS, BY_LEADER, BY_ROLES, GOES_ON, MANAGES } from './programs.ts';
 import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING, STORES } from './programs.ts';
 import type { Client } from './types.ts';
 import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
@@ -60,7 +60,7 @@ export const isScraped = ({ spec: { ports = [] } = {} }: Service): boolean =>
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 /** A sidecar may stand first (confluentinc/cp-helm-charts#639). */
 const imagesOf = ({ images }: Runner) =>
-  images.filter((image, at) => (at === 0 && !images.some((own) => STORES.test(own))) || !BESIDE.test(image));
+  images.filter((image, at) => (at === 0 && !images.some((own) => STORES.test(own))) || !AGENTS.test(image));
 
 /** `name`, `name.namespace` or `pod.name`, with or without `.svc…`, or a name in the DNS of Consul: which of them it is shows where there is such a Service. */
 const callsOf = (runner: Runner) =>

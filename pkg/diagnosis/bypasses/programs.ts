@@ -4,6 +4,8 @@ import type { Client } from './types.ts';
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
 export const BESIDE =
   /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|tiproxy|percona\/haproxy/;
+/** The same, and the agent that Vault's injector adds. */
+export const AGENTS = new RegExp(`${BESIDE.source}|\\bvault[:@]`);
 /** Operators and consoles of such programs and proxies of meshes are none of their members, by images without tags (apache/rocketmq-operator#105). */
 export const MANAGES =
   /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/(?:ui|proxyv2|istio-proxy|envoy)$/;

@@ -185,7 +185,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
     return {
       decides: `${decides} (${image === '' ? 'no image shows which runs' : `seen: ${image}`})`,
       // hashicorp/consul#7401
-      setting: 'Enterprise, or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to',
+      setting:
+        'Enterprise (`prioritizeByLocality` of ServiceResolver or ProxyDefaults), or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to',
     };
   const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
   // linkerd/linkerd2#10925

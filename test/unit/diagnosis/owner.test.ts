@@ -19,6 +19,7 @@ const ownedBy = (apiVersion: string, kind: string): Marks => ({
   ownerReferences: [{ apiVersion, kind, name: 'one', uid: '' }],
 });
 const RELEASE = annotated({ 'meta.helm.sh/release-name': 'own' });
+const RECONCILE: Record<string, string> = { 'addonmanager.kubernetes.io/mode': 'Reconcile' };
 const K3S = {
   'objectset.rio.cattle.io/owner-gvk': 'k3s.cattle.io/v1, Kind=Addon',
   'objectset.rio.cattle.io/owner-name': 'coredns',
@@ -60,7 +61,7 @@ describe('the owner of an object', () => {
     [
       'a chart of k3s',
       {
-        ...labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'traefik-21.2.100_up21.2.0' }),
+        ...labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'traefik-34.2.1_up34.2.0' }),
         ...annotated({ 'meta.helm.sh/release-name': 'traefik' }),
       },
       /^# k3s owns it: .* HelmChartConfig traefik of kube-system/,
@@ -163,6 +164,21 @@ describe('the owner of an object', () => {
     ],
     ['none by that label, of a Service', labels(HA), undefined],
     ['a controller of Kubernetes itself', ownedBy('apps/v1', 'Deployment'), undefined],
+    [
+      'an operator that fills a chart',
+      {
+        ...ownedBy('charts.nginx.org/v1alpha1', 'NginxIngress'),
+        ...labels({ 'app.kubernetes.io/managed-by': 'Helm' }),
+      },
+      /^# NginxIngress one owns it, and its operator fills a chart from its spec: set a value there; it may write/,
+    ],
+    ['no one, of what kubespray installed', labels({ ...RECONCILE, 'k8s-app': 'coredns' }), undefined],
+    ['an add-on manager', labels(RECONCILE), /^# the add-on manager rewrites it/],
+    [
+      'Helm, of a chart without a value for it',
+      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'temporal-1.1.1' }),
+      /its chart has no value for it: set it in a post-renderer; /,
+    ],
   ];
   for (const [name, marks, want, change = FIELD] of rows)
     it(`is ${name}`, () => {
@@ -206,7 +222,7 @@ describe('the owner of an object', () => {
       else expect(found).to.match(way);
     });
 
-  it('is read from the object: the controller alone of its owners, each manager once', () => {
+  it('is read from the object: the controller alone of its owners, or all where none is one, each manager once', () => {
     const metadata = {
       name: 'web',
       labels: { app: 'web', 'helm.sh/chart': 'web-1' },
@@ -221,6 +237,9 @@ describe('the owner of an object', () => {
       managedFields: [{ manager: 'helm' }],
     };
     expect(writersIn({ metadata })).to.deep.equal(owners);
+    const [, { controller, ...plain }] = metadata.ownerReferences as [object, { controller?: boolean }];
+    expect(controller).to.equal(true);
+    expect(writersIn({ metadata: { ownerReferences: [plain] } })).to.deep.equal({ ownerReferences: [plain] });
     expect(marksIn({ metadata }, metadata)).to.deep.equal({
       name: 'web',
       labels: { 'helm.sh/chart': 'web-1' },
