@@ -1,7 +1,7 @@
 // What the commands of evacuations share: the ZoneEvacuations of a cluster, and how one is followed, or the slices that still show it, until what
 // was asked for is done.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
-import { defined, keyOf } from '../../../pkg/apis/values.ts';
+import { defined, errorText, keyOf } from '../../../pkg/apis/values.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 import { RETRY_MS, isMarkedFor, isPassing, listMarked } from '../../../pkg/controllers/evacuation/cleanup.ts';
@@ -31,6 +31,10 @@ export const deleteEvacuation = (
   signal: AbortSignal,
 ): Promise<void> =>
   client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, signal);
+
+/** Why slices still show what was taken off them; `writer` writes it again where each write went well. */
+export const whyLeft = (errors: readonly unknown[], writer: string): string =>
+  errors.length === 0 ? `another process writes them again: stop ${writer}` : errorText(errors[0]);
 
 /** For a promise that is only waited for: undefined where the person went away, since what was begun goes on. */
 export const unlessLeft =

@@ -1,5 +1,5 @@
 // What `kubectl topology return ZONE` does: ends the evacuations of a zone; with --direct without any of our components.
-import { errorText, nameOf } from '../../../pkg/apis/values.ts';
+import { nameOf } from '../../../pkg/apis/values.ts';
 import { listMarked, returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { ifFound } from '../../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
@@ -8,7 +8,7 @@ import type { FlagsOf } from '../command.ts';
 import { type ExitCode, type Io, UsageError } from '../io.ts';
 import { withClient, withProgress } from '../session.ts';
 import type { RETURN_FLAGS } from './flags.ts';
-import { deleteEvacuation, followReturn, listEvacuations, unlessLeft } from './follow.ts';
+import { deleteEvacuation, followReturn, listEvacuations, unlessLeft, whyLeft } from './follow.ts';
 
 const saysReturned = (zone: string, { out }: Io): ExitCode => {
   out.write(`${zone} has returned: no slice shows an evacuation of it.\n`);
@@ -30,11 +30,8 @@ const direct = async (client: Client, zone: string, io: Io): Promise<ExitCode> =
     return returnSlices({ client, zone, fieldManager: 'kubectl-topology', onDone }, io.signal);
   });
   if (left === 0) return saysReturned(zone, io);
-  const why =
-    errors.length === 0
-      ? 'another process writes them again: stop the settings-reconciler, and try again'
-      : errorText(errors[0]);
-  io.err.write(`error: ${countText(left, 'slice')} still show the evacuation: ${why}\n`);
+  const why = whyLeft(errors, 'the settings-reconciler');
+  io.err.write(`error: ${countText(left, 'slice')} still show the evacuation: ${why}; try again\n`);
   return 1;
 };
 

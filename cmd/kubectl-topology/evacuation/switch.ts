@@ -2,16 +2,15 @@
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import { type EndpointSlice, type Namespace, serviceKeyOf } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_HINTS, HINTS_OFF, SWITCH_NAMESPACE } from '../../../pkg/apis/names.ts';
-import { errorText, firstFew, keyOf, nameOf } from '../../../pkg/apis/values.ts';
+import { firstFew, keyOf } from '../../../pkg/apis/values.ts';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Resource } from '../../../pkg/apis/resources.ts';
-import { cleanUpSettings } from '../../../pkg/controllers/settings/cleanup.ts';
+import { cleanUpSettings, patchAnew } from '../../../pkg/controllers/settings/cleanup.ts';
 import { returnSlices } from '../../../pkg/controllers/evacuation/cleanup.ts';
 import { carriesApplied } from '../../../pkg/controllers/settings/decide/objects.ts';
 import { releaseOperations } from '../../../pkg/evacuation/admit.ts';
 import { sleep, systemClock } from '../../../pkg/kubernetes/wait.ts';
-import { except, isConflict } from '../../../pkg/kubernetes/errors.ts';
 import { listKept } from '../../../pkg/kubernetes/request.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { countText } from '../../../pkg/report/figures.ts';
@@ -21,10 +20,10 @@ import type { ExitCode, Io } from '../io.ts';
 import type { FlagsOf } from '../command.ts';
 import type { ClusterFlags } from '../flags.ts';
 import { withClient, withProgress } from '../session.ts';
+import { whyLeft } from './follow.ts';
 import type { OFF_FLAGS } from './flags.ts';
 
 const CONFIGURATIONS = MUTATING_WEBHOOK_CONFIGURATIONS;
-const ATTEMPTS = 5;
 /** API servers read webhook configurations by their watches; a write that was on its way comes meanwhile. */
 const SETTLE_MS = 2_000;
 
@@ -36,18 +35,10 @@ const turn = (client: Client, value: string | null, signal: AbortSignal, dryRun 
 };
 
 /** Takes our entries out and leaves those of others; says whether there were any. */
-const withdraw = async (
-  client: Client,
-  found: MutatingWebhookConfiguration,
-  signal: AbortSignal,
-  attempts = ATTEMPTS,
-): Promise<boolean> => {
-  if (!hasEntries(found)) return false;
-  const webhooks = found.webhooks?.filter((webhook) => !isOurs(webhook)) ?? [];
-  const sent = client.update(CONFIGURATIONS, { ...found, webhooks }, {}, signal);
-  if ((await except(sent, (error) => attempts > 1 && isConflict(error))) !== undefined) return true;
-  const now = await client.get<MutatingWebhookConfiguration>(CONFIGURATIONS, { name: nameOf(found) }, signal);
-  return withdraw(client, now, signal, attempts - 1);
+const withdraw = (client: Client, found: MutatingWebhookConfiguration, signal: AbortSignal): Promise<boolean> => {
+  const patchOf = ({ webhooks = [] }: MutatingWebhookConfiguration) =>
+    webhooks.some(isOurs) ? { webhooks: webhooks.filter((webhook) => !isOurs(webhook)) } : undefined;
+  return patchAnew(client, CONFIGURATIONS, found, patchOf, signal);
 };
 
 const withdrawAll = async (client: Client, signal: AbortSignal): Promise<number> => {
@@ -113,10 +104,7 @@ const run = async (client: Client, io: Io): Promise<ExitCode> => {
       `${countText(kept.size, 'Service')} with hints that the control plane or another writer gives for settings of their own: ${listOf(kept)}\n`,
     );
   if (last.left > 0) {
-    const why =
-      last.errors.length === 0
-        ? 'another process writes them again: stop the components of this extension'
-        : errorText(last.errors[0]);
+    const why = whyLeft(last.errors, 'the components of this extension');
     err.write(`error: ${countText(last.left, 'EndpointSlice')} not done: ${why}; try again\n`);
     return 1;
   }

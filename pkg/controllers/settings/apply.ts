@@ -92,12 +92,12 @@ export const applyObjects = async (objects: readonly ObjectDecision[], options: 
 };
 
 /**
- * The labels that this project writes on a namespace. `routing`: admission keeps our settings in the writes of others; `etcdClients`: it sets
- * and hints the client Services of Etcds.
+ * The labels that this project writes on a namespace; undefined: none. `LABEL_ROUTING`: admission keeps our settings in the writes of others;
+ * `LABEL_ETCD_CLIENTS`: it sets and hints the client Services of Etcds.
  */
-export type NamespaceLabels = Readonly<Record<'routing' | 'etcdClients', boolean>>;
+export type NamespaceLabels = Readonly<Record<typeof LABEL_ROUTING | typeof LABEL_ETCD_CLIENTS, string | undefined>>;
 
-export const NO_LABELS: NamespaceLabels = { routing: false, etcdClients: false };
+export const NO_LABELS: NamespaceLabels = { [LABEL_ROUTING]: undefined, [LABEL_ETCD_CLIENTS]: undefined };
 
 const isRefusedEtcd = ({ kind, want }: ObjectDecision): boolean => kind === 'Etcd' && want === undefined;
 
@@ -105,57 +105,35 @@ export interface LabelWish {
   readonly keep: SettingsReconcilerConfiguration['keep'];
   readonly fighting: boolean;
   readonly labelled: boolean;
+  /** What the label says of this installation. */
+  readonly value: string;
 }
 
 /** The labels that a decision asks for; undefined where it says nothing about what is wanted, and they stay as they are. */
 export const labelsFor = (
   { decision, scope, objects }: NamespaceDecision,
-  { keep, fighting, labelled }: LabelWish,
+  { keep, fighting, labelled, value }: LabelWish,
 ): NamespaceLabels | undefined => {
   if (isHeld(decision) || objects.some((item) => isHeld(item.decision))) return undefined;
   const services = objects.filter(({ kind, want }) => kind === 'Service' && want !== undefined);
   // With `auto` the label itself remembers that there was a fight.
   const wanted = keep === 'on' || fighting || labelled || services.some((item) => item.rewritten === true);
-  return {
-    routing: keep !== 'off' && services.length > 0 && wanted,
-    // Before there is an Etcd, so that its client Service and slices are right from their first write on.
-    etcdClients: decision.kind === 'enabled' && scope !== undefined && !objects.some(isRefusedEtcd),
-  };
+  const keeps = keep !== 'off' && services.length > 0 && wanted;
+  // Before there is an Etcd, so that its client Service and slices are right from their first write on.
+  const hints = decision.kind === 'enabled' && scope !== undefined && !objects.some(isRefusedEtcd);
+  return { [LABEL_ROUTING]: keeps ? value : undefined, [LABEL_ETCD_CLIENTS]: hints ? 'true' : undefined };
 };
 
-export interface LabelWriter {
-  client: Pick<Client, 'patch'>;
-  /** What the label says of this installation. Default `true`. */
-  value?: string;
-}
-
-/** Key and value of the labels that are wanted, and of those that are there. */
-const labelsOf = (namespace: Namespace, wanted: NamespaceLabels, value: string) => {
-  const has = namespace.metadata?.labels ?? {};
-  return (
-    [
-      ['routing', LABEL_ROUTING, value],
-      ['etcdClients', LABEL_ETCD_CLIENTS, 'true'],
-    ] as const
-  ).map(([name, key, set]) => ({ name, key, has: has[key], set, wish: wanted[name] ? set : undefined }));
-};
-
-/** Sets or removes the labels that are not as wanted; the namespace as it is then, undefined once it is gone. */
+/** Sets or removes those of these labels that are not as wanted; the namespace as it is then, undefined once it is gone. */
 export const writeLabels = async (
   namespace: Namespace,
-  wanted: NamespaceLabels,
-  { client, value = 'true' }: LabelWriter,
+  wanted: Partial<NamespaceLabels>,
+  client: Pick<Client, 'patch'>,
   signal: AbortSignal,
 ): Promise<Namespace | undefined> => {
-  const different = labelsOf(namespace, wanted, value).filter(({ has, wish }) => has !== wish);
+  const different = Object.entries(wanted).filter(([key, value]) => namespace.metadata?.labels?.[key] !== value);
   if (different.length === 0) return namespace;
-  const labels = Object.fromEntries(different.map(({ key, wish = null }) => [key, wish]));
+  const labels = Object.fromEntries(different.map(([key, value = null]) => [key, value]));
   const ref = { name: nameOf(namespace) };
   return ifFound(client.patch<Namespace>(NAMESPACES, ref, 'merge', { metadata: { labels } }, {}, signal));
 };
-
-/** What of it a namespace has, or is to have: nothing is removed by writing this. */
-export const withPresent = (namespace: Namespace, wanted: NamespaceLabels, value = 'true'): NamespaceLabels =>
-  Object.fromEntries(
-    labelsOf(namespace, wanted, value).map(({ name, has, set, wish }) => [name, wish !== undefined || has === set]),
-  ) as NamespaceLabels;

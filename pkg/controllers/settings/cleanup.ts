@@ -3,7 +3,7 @@ import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { Extension, ExtensionClass } from '../../apis/gardener.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED, EXTENSION_FINALIZER, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
-import { keyOf, nameOf, refOf, scopedRefOf } from '../../apis/values.ts';
+import { type Fields, keyOf, nameOf, refOf, scopedRefOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
 import { isResponsible } from '../../gardener/extension/select.ts';
 import { hasFinalizer } from '../../gardener/extension/status.ts';
@@ -26,11 +26,11 @@ export interface CleanupOptions extends Uses<'client' | 'clock' | 'logger', 'pag
 const TRIES = 5;
 
 /** Patches an object, read anew after each conflict; false where it is gone, or `patchOf` finds nothing to do. */
-const patchAnew = async <T extends KubernetesObject>(
+export const patchAnew = async <T extends KubernetesObject>(
   client: Pick<Client, 'get' | 'patch'>,
   resource: Resource,
   first: T,
-  patchOf: (object: T) => { readonly metadata?: unknown } | undefined,
+  patchOf: (object: T) => Fields | undefined,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const ref = scopedRefOf(first);

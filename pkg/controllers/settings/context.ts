@@ -76,7 +76,7 @@ export const ownerOf = (namespace: Namespace, { modes, excludedNamespaces }: Own
 };
 
 /** Whether the namespace has the label by which an installation marks those whose settings are kept. */
-export const isRoutingLabelled = ({ metadata }: Namespace, value = 'true'): boolean =>
+export const isRoutingLabelled = ({ metadata }: Namespace, value: string): boolean =>
   metadata?.labels?.[LABEL_ROUTING] === value;
 
 /** What every decision needs to know about the cluster that the objects live in. */

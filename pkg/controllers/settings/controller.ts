@@ -1,14 +1,14 @@
 // Keeps the settings of every namespace in line with its source, and releases those that no mode owns any more.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';
+import { defined } from '../../apis/values.ts';
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
 import { type RewriteGuard, createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import { type Table, type Watch, signals } from '../../kubernetes/watches.ts';
 import { DONE, type Result } from '../../kubernetes/types.ts';
 import type { RouterEvidence } from '../routers/evidence.ts';
-import { NO_LABELS, applyObjects, labelsFor, withPresent, writeLabels } from './apply.ts';
-import type { ApplyOptions, LabelWriter } from './apply.ts';
+import { type ApplyOptions, NO_LABELS, applyObjects, labelsFor, writeLabels } from './apply.ts';
 import { type SettingsCaches, namespaceNames } from './caches.ts';
 import { createReleaseDecider } from './decider.ts';
 import { isRoutingLabelled, ownerOf, ownersIn } from './context.ts';
@@ -68,22 +68,22 @@ export const createSettingsController = (
     windowMs: config.drift.fightWindowSeconds * 1_000,
   });
   const apply: ApplyOptions = { client, guard, logger, onWrite: createWriteCounter(metrics) };
-  const label: LabelWriter = { client, value: config.installation.routingLabel };
+  const { routingLabel: value } = config.installation;
   const decideRelease = createReleaseDecider({ caches, config, context });
   const remember = createMemory(guard);
   /** Since when this process sees a namespace without owner, monotonic milliseconds. */
   const ownerless = new Map<string, number>();
 
   const wantedLabels = (decision: NamespaceDecision, namespace: Namespace, fighting: boolean) =>
-    labelsFor(decision, { keep: config.keep, fighting, labelled: isRoutingLabelled(namespace, label.value) });
+    labelsFor(decision, { keep: config.keep, fighting, labelled: isRoutingLabelled(namespace, value), value });
 
-  /** Before any value: an owner that writes in between would remove it, and it is repaired a minute later only. */
+  /** Before any value: an owner that writes in between would remove it, and it is repaired a minute later only. Removes none. */
   const addLabels = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Namespace | undefined> => {
     const namespace = caches.namespaces.get({ name: decision.namespace });
     if (namespace === undefined) return undefined;
     const wanted = wantedLabels(decision, namespace, false);
     if (wanted === undefined) return namespace;
-    return writeLabels(namespace, withPresent(namespace, wanted, label.value), label, signal);
+    return writeLabels(namespace, defined(wanted), client, signal);
   };
 
   const carryOut = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Result> => {
@@ -93,7 +93,7 @@ export const createSettingsController = (
     const releasing = decision.owner === 'none' && (error !== undefined || retryAfterMs !== undefined);
     if (!releasing && namespace !== undefined) {
       const wanted = wantedLabels(decision, namespace, fighting.length > 0);
-      if (wanted !== undefined) await writeLabels(namespace, wanted, label, signal);
+      if (wanted !== undefined) await writeLabels(namespace, wanted, client, signal);
     }
     reporter.report(decision, written, fighting);
     if (error !== undefined) throw error;
@@ -134,7 +134,7 @@ export const createSettingsController = (
       if (decision !== undefined) return leave ? DONE : carryOut(decision, signal);
       reporter.forget(name);
       if (namespace !== undefined && ownerOf(namespace, config) !== undefined)
-        await writeLabels(namespace, NO_LABELS, label, signal);
+        await writeLabels(namespace, NO_LABELS, client, signal);
       return DONE;
     },
     concurrency: CONCURRENCY,

@@ -4,13 +4,19 @@ import { type Reporter, createReporter, summarize } from '../../../../pkg/contro
 import type { EventInput } from '../../../../pkg/kubernetes/types.ts';
 import { type RecordingLogger, recordingLogger } from '../../../fixtures/recording-logger.ts';
 import { namespaceDecision, refusedFor, serviceDecision, ENABLED, etcdDecision } from './support.ts';
-import { type LabelWish, type NamespaceLabels, labelsFor } from '../../../../pkg/controllers/settings/apply.ts';
+import {
+  type LabelWish,
+  type NamespaceLabels,
+  NO_LABELS,
+  labelsFor,
+} from '../../../../pkg/controllers/settings/apply.ts';
 import type { ObjectDecision } from '../../../../pkg/controllers/settings/context.ts';
 import type { ServiceFigures } from '../../../../pkg/controllers/effectiveness/assess.ts';
 import { showEffectiveness, showUnsafeRouters } from '../../../../pkg/controllers/effectiveness/controller.ts';
 import { createRepairMetrics, showPlanner } from '../../../../pkg/controllers/hint-repair/controller.ts';
 import { createWriteCounter, showSettings } from '../../../../pkg/controllers/settings/reporter.ts';
 import { clientsOf } from '../../../../pkg/diagnosis/models/routes.ts';
+import { LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../../../pkg/apis/names.ts';
 import { createMetrics } from '../../../../pkg/telemetry/metrics.ts';
 import { node } from '../../../fixtures/core.ts';
 import { CILIUM, configMap, daemonSet, routerObjects } from '../../../fixtures/data-planes.ts';
@@ -96,7 +102,7 @@ describe('summarize', () => {
 });
 
 describe('labels of a namespace', () => {
-  const own = { keep: 'auto', fighting: false, labelled: false } as const;
+  const own = { keep: 'auto', fighting: false, labelled: false, value: 'true' } as const;
   const rewritten = { ...serviceDecision('vpa-webhook'), rewritten: true };
   const quiet = [serviceDecision('quiet')];
   const wishes: { name: string; of?: Partial<LabelWish>; objects?: ObjectDecision[]; routing: boolean }[] = [
@@ -111,22 +117,21 @@ describe('labels of a namespace', () => {
   ];
   for (const { name, of = {}, objects = quiet, routing } of wishes)
     it(`${name}: ${routing}`, () =>
-      expect(labelsFor(namespaceDecision({ objects }), { ...own, ...of })?.routing).to.equal(routing));
+      expect(labelsFor(namespaceDecision({ objects }), { ...own, ...of })?.[LABEL_ROUTING] === 'true').to.equal(
+        routing,
+      ));
 
+  const HINTED = { ...NO_LABELS, [LABEL_ETCD_CLIENTS]: 'true' };
   const decisions: readonly (readonly [
     name: string,
     of: Parameters<typeof namespaceDecision>[0],
     labels: NamespaceLabels | undefined,
   ])[] = [
-    ['of nothing yet', {}, { routing: false, etcdClients: true }],
-    ['without a catalogue', { scope: undefined }, { routing: false, etcdClients: false }],
-    ['that is no', { decision: refusedFor('SettingDisabled') }, { routing: false, etcdClients: false }],
-    ['of an Etcd', { objects: [etcdDecision()] }, { routing: false, etcdClients: true }],
-    [
-      'of an Etcd that is refused',
-      { objects: [etcdDecision(refusedFor('SettingDisabled'))] },
-      { routing: false, etcdClients: false },
-    ],
+    ['of nothing yet', {}, HINTED],
+    ['without a catalogue', { scope: undefined }, NO_LABELS],
+    ['that is no', { decision: refusedFor('SettingDisabled') }, NO_LABELS],
+    ['of an Etcd', { objects: [etcdDecision()] }, HINTED],
+    ['of an Etcd that is refused', { objects: [etcdDecision(refusedFor('SettingDisabled'))] }, NO_LABELS],
     [
       'that is held',
       { decision: refusedFor('ShootHibernated'), objects: [etcdDecision(refusedFor('ShootHibernated'))] },
