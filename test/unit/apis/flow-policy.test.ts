@@ -52,14 +52,6 @@ describe('a FlowPolicy in a file', () => {
       expect(read).to.throw(ConfigError, /^fp\.yaml:4:\d+: /);
     });
   }
-
-  it('is refused with fields that do not exist, of another kind, and without being one', () => {
-    expect(() => readFlowPolicy(`${HEAD}spec:\n  upDwel: 5s\n`, 'fp.yaml')).to.throw(
-      /fp\.yaml:5:3: spec\.upDwel: is not a field/,
-    );
-    expect(() => readFlowPolicy('kind: Service\napiVersion: v1\n', 'fp.yaml')).to.throw(/apiVersion: is another/);
-    expect(() => readFlowPolicy('[]', 'fp.yaml')).to.throw(ConfigError);
-  });
 });
 
 describe('the check of specs', () => {

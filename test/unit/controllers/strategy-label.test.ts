@@ -12,7 +12,7 @@ import {
   type Strategy,
   isPlannedStrategy,
 } from '../../../pkg/apis/names.ts';
-import { labelPlan, revertLabel } from '../../../pkg/controllers/flow/write.ts';
+import { labelPlan } from '../../../pkg/controllers/flow/write.ts';
 import { planService } from '../../../pkg/controllers/settings/decide/objects.ts';
 import { observeLabel, planRelease } from '../../../pkg/routing/strategy.ts';
 import type { SettingsPlan } from '../../../pkg/routing/index.ts';
@@ -108,16 +108,6 @@ const countingIn = ({ asks, configured, reconciler }: Situation): Strategy | und
 const isSetByOthers = ({ asks, webhook, reconciler }: Situation): boolean =>
   reconciler === 'on' || (webhook && asks !== undefined);
 
-const OBSERVED: Situation = {
-  asks: 'load-aware',
-  configured: undefined,
-  minor: 34,
-  mixedKubelets: false,
-  observe: true,
-  reconciler: 'on',
-  webhook: true,
-};
-
 describe('the writers of the strategy label', () => {
   it('come to an end in any order, and the label says what is asked for, or that it is only observed', () => {
     fc.assert(
@@ -131,15 +121,5 @@ describe('the writers of the strategy label', () => {
       }),
       { numRuns: upTo(2_000) },
     );
-  });
-
-  it('leave nothing of the label when the flow-controller cleans up after observing', () => {
-    const situation: Situation = { ...OBSERVED, reconciler: 'absent', webhook: false };
-    const enforced = settle(authored(situation), { ...situation, observe: false }, 'flow-controller');
-    const stored = settle(enforced, situation, 'flow-controller');
-    expect(stored.metadata?.labels).to.deep.equal({ [LABEL_STRATEGY]: 'observe-load-aware' });
-    const cleaned = write(stored, revertLabel(stored), 'flow-controller', situation);
-    expect(cleaned.metadata?.labels ?? {}).to.deep.equal({});
-    expect(cleaned.metadata?.annotations).to.deep.equal(authored(situation).metadata?.annotations);
   });
 });

@@ -63,14 +63,6 @@ describe('admission of an evacuated slice', () => {
     expect(hintsIn([applyJsonPatch(grown, operations)]).slice(3)).to.deep.equal([[NOWHERE], ['a', 'b']]);
   });
 
-  it('returns one of two zones when only its evacuation has ended', () => {
-    const requests = [ALL, { ...ALL, zone: 'b' }];
-    const [one] = moved([sliceOf(routed('a'), routed('b'), routed('c'))], requests);
-    const decision = decideEvacuated(one, (zone) => zone === 'a');
-    const after = applyJsonPatch(one!, decision.kind === 'patch' ? decision.operations : []);
-    expect(hintsIn([after])).to.deep.equal([[NOWHERE], ['a', 'b'], ['a', 'b', 'c']]);
-  });
-
   it('takes a plan that the flow controller writes with what is covered for the plan alone', () => {
     const before = [sliceOf(routed('a'), routed('b'), routed('c'))];
     const [one] = moved(before, [ALL]);

@@ -5,7 +5,7 @@ import { describe, it } from 'mocha';
 import type { Endpoint, EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../../pkg/apis/names.ts';
 import { decideEvacuated } from '../../../pkg/evacuation/admit.ts';
-import { type ZoneRequest, decideInOrder } from '../../../pkg/evacuation/decide.ts';
+import { type ZoneRequest } from '../../../pkg/evacuation/decide.ts';
 import { slice } from '../../fixtures/core.ts';
 import { applyJsonPatch } from '../../sandbox/patch-json.ts';
 import {
@@ -103,31 +103,6 @@ describe('what an evacuation makes of a Service', () => {
 
   it('is nothing where no endpoint is in the zone', () =>
     expect(decide([sliceOf(at('b'), at('c'))])).to.deep.equal({ kind: 'untouched' }));
-
-  it('follows the first of two evacuations that together would leave it nothing', () => {
-    const second = { ...ALL, zone: 'b' };
-    const slices = [sliceOf(routed('a'), routed('b'))];
-    const ordered = decideInOrder({ slices, clientZones: ZONES, requests: [ALL, second] });
-    expect(ordered.decision.kind === 'moved' && [...ordered.decision.evacuated.keys()]).to.deep.equal(['a']);
-    expect([...ordered.refused].map(([zone, { reason }]) => [zone, reason])).to.deep.equal([
-      ['b', 'NoEndpointElsewhere'],
-    ]);
-  });
-
-  it('takes both families of a Pod', () => {
-    const pods = ['one', 'two', 'three', 'four'];
-    const family = (addressType: string): EndpointSlice =>
-      slice({
-        addressType,
-        endpoints: [...pods.map((name) => at('a', { targetRef: { kind: 'Pod', name } })), at('b')],
-      });
-    const after = moved([family('IPv4'), family('IPv6')], [{ zone: 'a', percent: 50, rounding: 'Up' }]);
-    const leaving = after.map(({ endpoints }) =>
-      endpoints!.filter(({ hints }) => hints?.forZones?.[0]?.name === NOWHERE).map(({ targetRef }) => targetRef?.name),
-    );
-    expect(leaving[0]).to.have.lengthOf(2);
-    expect(leaving[1]).to.deep.equal(leaving[0]);
-  });
 });
 
 describe('an evacuation of any Service', () => {

@@ -86,22 +86,6 @@ load-aware: DemandUnknown
     expect(narrow(useless)).to.contain('  → remove every setting for topology\n');
   });
 
-  it('undated prices have no date', () => {
-    const crossZone = { out: 1, in: 0 };
-    const prices = {
-      currency: 'EUR',
-      source: 'us',
-      date: '',
-      crossZone,
-      crossRegion: crossZone,
-      pairs: [],
-      regions: {},
-    };
-    expect(narrow(reportFor(UNEVEN, { gigabytesPerDay: 1, prices }))).to.contain(
-      '\nCost of an assumed 1 GB a day: us.\n',
-    );
-  });
-
   it('keeps to the width, and never below 60', () => {
     for (const columns of [10, 72]) {
       const text = renderSimulation(reportFor(UNEVEN), { color: false, wide: false, columns });

@@ -52,29 +52,6 @@ describe('configuration of sources of load', () => {
     ]);
   });
 
-  it('takes everything that a Prometheus may need', () => {
-    const full = {
-      name: 'mimir',
-      type: 'Prometheus',
-      url: 'https://mimir.example.com/prometheus',
-      timeoutSeconds: 5,
-      cacheSeconds: 0,
-      method: 'GET',
-      tls: { caFile: '/ca', serverName: 'mimir', certFile: '/cert', keyFile: '/key' },
-      bearerTokenFile: '/token',
-      headers: { 'X-Scope-OrgID': 'tenant' },
-      query: 'sum by (namespace, pod) (rate(x{namespace="$namespace"}[1m]))',
-      sampleTimeQuery: 'max by (namespace, pod) (timestamp(x))',
-      windowSeconds: 60,
-      lookbackSeconds: 60,
-      maxResponseBytes: 1_048_576,
-      maxConcurrentQueries: 4,
-      policyQueries: false,
-      labels: { namespace: 'ns', pod: 'pod_name', sourceZone: 'src_zone', destinationZone: 'dst_zone' },
-    };
-    expect(load([full])).to.deep.equal([full]);
-  });
-
   it('fills in what all sources have, and nothing else', () => {
     expect(load([prometheus()])).to.deep.equal([{ ...prometheus(), timeoutSeconds: 8, cacheSeconds: 10 }]);
   });

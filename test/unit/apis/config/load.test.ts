@@ -61,12 +61,6 @@ describe('loadConfiguration', () => {
     expect(load('name: x\nsize: 7\nlist: [a, b]')).to.deep.include({ size: 7, list: ['a', 'b'] });
   });
 
-  it('reads JSON too, and follows anchors', () => {
-    const json = JSON.stringify({ apiVersion: CONFIG_API_VERSION, kind: 'Sample', name: 'j' });
-    expect(loadConfiguration(SAMPLE, json, 'f.json').name).to.equal('j');
-    expect(load('name: &n abc\nlist: [*n, d]'.replace('*n, ', '')).list).to.deep.equal(['d']);
-  });
-
   const cases: readonly (readonly [name: string, body: string, problem: Partial<ConfigProblem>])[] = [
     ['a missing field', 'size: 1', { line: 1, column: 1, field: 'name', message: 'is required.' }],
     [

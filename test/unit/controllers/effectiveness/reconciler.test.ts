@@ -110,18 +110,6 @@ describe('effectiveness report', () => {
       expect(events[0]).to.include({ type: 'Normal', reason: 'RoutingEffective' });
       expect(events[0]!.message).to.contain('/s').and.to.contain('/t');
     });
-
-    it('does not take a moment without Pods, or another fault, for the end', async () => {
-      slices = [];
-      await reconcile();
-      slices = withHints();
-      nodes.push(node({ zone: 'c' }));
-      await reconcile();
-      expect(events, 'zone c is not served').to.deep.equal([]);
-      nodes.pop();
-      await reconcile();
-      expect(events.map(({ reason }) => reason)).to.deep.equal(['RoutingEffective']);
-    });
   });
 
   it('does not count the time in which no Pod was ready', async () => {

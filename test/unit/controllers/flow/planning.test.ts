@@ -84,14 +84,6 @@ describe('planning', () => {
     return asked;
   };
 
-  it('lets the turn go on without an answer that takes long, and calls for another turn when it is there', async () => {
-    expect(await late('shop/web')).to.equal(undefined);
-    await reply(true);
-    expect(ready).to.deep.equal(['shop/web']);
-    expect(await planning.ask('shop/web', job())).to.deep.equal({ ...answer(true), timedOut: false });
-    expect(threads[0]!.requests).to.have.lengthOf(1);
-  });
-
   it('plans one Service after the other, namespaces in turn', async () => {
     for (let index = 0; index < 5; index += 1) await late(`hostile/s${index}`);
     await late('shop/web');

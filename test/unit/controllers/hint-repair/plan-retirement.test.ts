@@ -11,7 +11,7 @@ import {
   LABEL_MANAGED_BY,
   MANAGED_BY_DRUID,
 } from '../../../../pkg/apis/names.ts';
-import { GRACE_MS, createPlanRetirement } from '../../../../pkg/controllers/hint-repair/resync.ts';
+import { createPlanRetirement } from '../../../../pkg/controllers/hint-repair/resync.ts';
 import { HOLDER_TIMEOUT_MS, createHolderLiveness, microTime } from '../../../../pkg/kubernetes/lease.ts';
 import type { Client, EventInput, Reconciler } from '../../../../pkg/kubernetes/types.ts';
 import { endpoint, slice, service } from '../../../fixtures/core.ts';
@@ -101,19 +101,6 @@ describe('plan retirement', () => {
     slices.push(named('e', 'load-aware'));
     await turns(20_000);
     expect(touched.at(-1)?.name).to.equal('e');
-  });
-
-  it('stops as soon as a planner is back, and counts anew from its next death', async () => {
-    renew();
-    await turns(HOLDER_TIMEOUT_MS + GRACE_MS / 2);
-    renew();
-    await turns(60_000);
-    expect(touched).to.deep.equal([]);
-    lease.gone();
-    await turns(GRACE_MS - 15_000);
-    expect(touched).to.deep.equal([]);
-    await turns(30_000);
-    expect(touched).to.have.length(2);
   });
 });
 

@@ -152,12 +152,6 @@ describe('what a change concerns', () => {
     });
   }
 
-  it('lets a Cluster concern its own namespace alone where the Seed is read live', () => {
-    caches.liveSeed.set([seed()]);
-    caches.clusters.change(cluster());
-    expect(seen).to.deep.equal(['shoot--foo--bar']);
-  });
-
   const nodeChanges = [
     ['readiness', node({ status: { conditions: [{ type: 'Ready', status: 'False' }] } }), ['*']],
     ['zone', node({ metadata: { name: 'node-eu-1a' }, zone: 'eu-1b' }), ['*']],

@@ -4,14 +4,13 @@ import { ANNOTATION_TOPOLOGY_MODE, EXTENSION_TYPE } from '../../../../pkg/apis/n
 import {
   createExtensionProjection,
   projectCluster,
-  projectGarden,
   projectSeed,
   projectService,
 } from '../../../../pkg/controllers/settings/caches.ts';
-import { decideGardenRouting, decideShootRouting } from '../../../../pkg/gardener/decide.ts';
+import { decideShootRouting } from '../../../../pkg/gardener/decide.ts';
 import { planSettings, routingSettings } from '../../../../pkg/routing/plan.ts';
 import { service } from '../../../fixtures/core.ts';
-import { cluster, garden, seed, shoot, extension, routingConfig } from '../../../fixtures/gardener.ts';
+import { cluster, seed, shoot, extension, routingConfig } from '../../../fixtures/gardener.ts';
 import { createRoutingConfigReader } from '../../../../pkg/apis/routing-config-reader.ts';
 
 describe('projections', () => {
@@ -62,17 +61,6 @@ describe('projections', () => {
       }
     }
     expect(projectCluster({ metadata: { name: 'empty' } }).spec).to.deep.equal({});
-  });
-
-  it('of a Garden leave every decision as it is', () => {
-    for (const whole of [
-      garden(),
-      garden({ highAvailability: false }),
-      garden({ enabled: false }),
-      garden({ zones: ['a'] }),
-      garden({ enabled: null }),
-    ])
-      expect(decideGardenRouting(projectGarden(whole))).to.deep.equal(decideGardenRouting(whole));
   });
 });
 

@@ -6,98 +6,67 @@ import { type Candidate, type Limit, type Outcome, recommend } from '../../../..
 import { FAIR_SHARE, TARGET, outcome } from './verdict-support.ts';
 
 describe('recommendations of a simulation', () => {
-  const at = (mode: ModeName, overrides: Partial<Outcome>): Candidate => ({ mode, outcome: outcome(overrides) });
-  const none = at('none', { inZoneShare: 0.4 });
+  const at = (mode: ModeName, inZoneShare = 1, more: Partial<Outcome> = {}): Candidate => ({
+    mode,
+    outcome: outcome({ inZoneShare, ...more }),
+  });
+  const none = at('none', 0.4);
+  const overloading = at('PreferClose', 1, { worstOverload: 0.6 });
+  const costs = (costPerMonth: number) => ({ costPerMonth });
+  const loaded = (maxUtilization: number) => ({ maxUtilization });
+  const LEAST = /Every mode is above 70 % of its capacity; with this one an endpoint in a runs at 100 %/;
+  const OVER = /with PreferClose it would be 100 %, but an endpoint in a gets 160 %/;
 
   type More = { now?: Partial<Outcome>; limit?: Limit; message?: RegExp };
-  /** `wanted`: mode, reason, and whether it is better than now. */
+  /** What is recommended, and by which reason, as better than now or not, by what is to be had. */
   const cases: readonly [name: string, wanted: string, candidates: readonly Candidate[], more?: More][] = [
     [
       'most in its zone',
       'proportional MostInZone true',
-      [none, at('PreferClose', { inZoneShare: 0.8 }), at('proportional', { inZoneShare: 0.9 })],
+      [none, at('PreferClose', 0.8), at('proportional', 0.9)],
       { message: /: 90 %\.$/ },
     ],
-    [
-      'of equals the simplest',
-      'PreferSameZone MostInZone true',
-      [none, at('same-zone', {}), at('Auto', {}), at('PreferSameZone', {})],
-    ],
-    [
-      'the simplest, too, where another is better by a hair',
-      'PreferClose MostInZone true',
-      [none, at('PreferClose', { inZoneShare: 0.799 }), at('load-aware', { inZoneShare: 0.8 })],
-    ],
+    ['the simplest', 'PreferSameZone MostInZone true', [none, at('same-zone'), at('Auto'), at('PreferSameZone')]],
+    ['also by a hair', 'PreferClose MostInZone true', [none, at('PreferClose', 0.799), at('load-aware', 0.8)]],
     [
       'not what overloads, but that is named',
       'proportional MostInZone true',
-      [none, at('PreferClose', { worstOverload: 0.6 }), at('proportional', { inZoneShare: 0.7 })],
-      { message: /with PreferClose it would be 100 %, but an endpoint in a gets 160 %/ },
+      [none, overloading, at('proportional', 0.7)],
+      { message: OVER },
     ],
-    [
-      'nothing, where all that is better overloads',
-      'none NothingToGain false',
-      [none, at('PreferClose', { worstOverload: 0.6 })],
-      { message: /with PreferClose it would be 100 %/ },
-    ],
-    [
-      'nothing, where nothing is better by more than a hair',
-      'none NothingToGain false',
-      [at('none', { inZoneShare: 0.4 }), at('PreferClose', { inZoneShare: 0.405 })],
-    ],
+    ['nothing, where all that is better overloads', 'none NothingToGain false', [none, overloading], { message: OVER }],
+    ['nothing, where all is better by a hair', 'none NothingToGain false', [none, at('PreferClose', 0.405)]],
     [
       'the least overload where everything overloads',
       'load-aware LeastOverload true',
-      [
-        at('none', { inZoneShare: 0.4, maxUtilization: 1.1 }),
-        at('PreferClose', { maxUtilization: 1.5 }),
-        at('load-aware', { inZoneShare: 0.5, maxUtilization: 1 }),
-      ],
-      {
-        now: { maxUtilization: 1.1, inZoneShare: 0.4 },
-        limit: TARGET,
-        message: /Every mode is above 70 % of its capacity; with this one an endpoint in a runs at 100 %/,
-      },
+      [at('none', 0.4, loaded(1.1)), at('PreferClose', 1, loaded(1.5)), at('load-aware', 0.5, loaded(1))],
+      { now: { inZoneShare: 0.4, ...loaded(1.1) }, limit: TARGET, message: LEAST },
     ],
     [
       'the cheapest where money is asked for, be it less in its zone',
       'proportional LeastCost true',
-      [
-        at('none', { inZoneShare: 0.4, costPerMonth: 100 }),
-        at('PreferClose', { inZoneShare: 0.9, costPerMonth: 60 }),
-        at('proportional', { inZoneShare: 0.8, costPerMonth: 20 }),
-      ],
-      { now: { inZoneShare: 0.4, costPerMonth: 100 } },
+      [at('none', 0.4, costs(100)), at('PreferClose', 0.9, costs(60)), at('proportional', 0.8, costs(20))],
+      { now: { inZoneShare: 0.4, ...costs(100) } },
     ],
     [
       'by shares where crossing is free of charge',
       'PreferClose MostInZone true',
-      [at('none', { inZoneShare: 0.4, costPerMonth: 0 }), at('PreferClose', { inZoneShare: 0.9, costPerMonth: 0 })],
-      { now: { inZoneShare: 0.4, costPerMonth: 0 } },
+      [at('none', 0.4, costs(0)), at('PreferClose', 0.9, costs(0))],
+      { now: { inZoneShare: 0.4, ...costs(0) } },
     ],
-    [
-      'no better than now',
-      'PreferSameZone MostInZone false',
-      [none, at('PreferSameZone', {})],
-      { now: { inZoneShare: 1 } },
-    ],
+    ['no better', 'PreferSameZone MostInZone false', [none, at('PreferSameZone')], { now: { inZoneShare: 1 } }],
     [
       'better than now where now overloads, although more stays in its zone',
       'proportional MostInZone true',
-      [none, at('PreferClose', { worstOverload: 1 }), at('proportional', { inZoneShare: 0.7 })],
+      [none, at('PreferClose', 1, { worstOverload: 1 }), at('proportional', 0.7)],
       { now: { inZoneShare: 1, worstOverload: 1 } },
     ],
     [
       'never what loses connections that others do not',
       'same-zone MostInZone true',
-      [none, at('PreferClose', { lostShare: 0.1 }), at('same-zone', { inZoneShare: 0.9 })],
+      [none, at('PreferClose', 1, { lostShare: 0.1 }), at('same-zone', 0.9)],
     ],
-    [
-      'better than now where now loses connections',
-      'none NothingToGain true',
-      [none],
-      { now: { inZoneShare: 1, lostShare: 0.5 } },
-    ],
+    ['better than losing', 'none NothingToGain true', [none], { now: { inZoneShare: 1, lostShare: 0.5 } }],
   ];
   for (const [name, wanted, candidates, more = {}] of cases) {
     const { now = { inZoneShare: 0.4 }, limit = FAIR_SHARE, message } = more;

@@ -65,6 +65,13 @@ const input = (more: Partial<FindingsInput> = {}): FindingsInput => ({
 });
 
 const problem = { reason: 'Forbidden', message: 'no rights' };
+const noneReady = { ...observation(), endpoints: [] };
+/** A turn whose plan is to spread. */
+const spread = (state: Partial<LoopState> = {}, seen = observation()): Turn =>
+  turn(state, { plan: { spread: true, endpoints: [] } }, seen);
+const ignored = (message = 'x') => ({ following: { kind: 'ignored', reason: 'HintsNotFollowed', message } }) as const;
+const unknown = (reason: 'RouterAssumed' | 'RouterUnknown') =>
+  ({ following: { kind: 'unknown', reason, message: 'x' } }) as const;
 const ten = observation(Array.from({ length: 10 }, (_, index) => `z${index}`));
 
 type Case = readonly [name: string, more: Partial<FindingsInput>, is: string, says?: RegExp];
@@ -73,10 +80,10 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
   Observed: [
     ['samples are fresh', {}, 'True/MetricsFresh'],
     [
-      'zones cannot be told apart',
+      'zones look alike',
       { turn: turn({}, { decision: decision({ rank: 1 }) }) },
       'True/MetricsFresh',
-      /do not separate the demand of all zones/,
+      /do not separate/,
     ],
     ['nothing is known yet', { turn: turn({ estimate: null }) }, 'Unknown/WaitingForMetrics'],
     ['the source failed from the start', { turn: turn({ estimate: null }), problem }, 'Unknown/Forbidden', /no rights/],
@@ -109,70 +116,38 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
     ['there is nothing to measure', { strategy: 'proportional' }, 'True/ByNodes'],
     [
       'nothing is ready',
-      { turn: turn({}, { state: undefined, decision: undefined }, { ...observation(), endpoints: [] }) },
+      { turn: turn({}, { state: undefined, decision: undefined }, noneReady) },
       'Unknown/NoEndpoints',
     ],
   ],
   Effective: [
     ['the search for the plan was cut short', { limited: 'PlanCutShort' }, 'True/PlanCutShort'],
     ['planning did not end in time', { limited: 'PlanTimedOut' }, 'True/PlanTimedOut'],
-    [
-      'planning did not end in time, and the plan is not written',
-      { limited: 'PlanTimedOut', inForce: false },
-      'False/NotWritten',
-    ],
+    ['and the plan is not written', { limited: 'PlanTimedOut', inForce: false }, 'False/NotWritten'],
     ['slices carry the plan', {}, 'True/PlanInForce'],
     ['a zone is evacuated', { evacuated: true }, 'True/Evacuated', /endpoints that stay/],
     ['a zone is evacuated, and the plan is not written', { evacuated: true, inForce: false }, 'False/NotWritten'],
     [
-      'a zone is evacuated under a plan without hints, and the data plane ignores those of the evacuation',
-      {
-        evacuated: true,
-        turn: turn({}, { plan: { spread: true, endpoints: [] } }),
-        following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'x' },
-      },
+      'hints of an evacuation alone are ignored',
+      { evacuated: true, turn: spread(), ...ignored() },
       'False/HintsNotFollowed',
     ],
-    ['the plan is to spread', { turn: turn({}, { plan: { spread: true, endpoints: [] } }) }, 'True/Spread'],
+    ['the plan is to spread', { turn: spread() }, 'True/Spread'],
     [
       'the data plane ignores hints',
-      { following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'Cilium on Node n ignores hints' } },
+      ignored('Cilium on Node n ignores hints'),
       'False/HintsNotFollowed',
-      /^Cilium on Node n/,
+      /^Cilium on No/,
     ],
-    [
-      'nothing shows who routes',
-      { following: { kind: 'unknown', reason: 'RouterAssumed', message: 'kube-proxy is assumed' } },
-      'Unknown/RouterAssumed',
-    ],
-    [
-      'the plan has no hints, whoever routes',
-      {
-        turn: turn({}, { plan: { spread: true, endpoints: [] } }),
-        following: { kind: 'ignored', reason: 'HintsNotFollowed', message: 'x' },
-      },
-      'True/Spread',
-    ],
-    [
-      'the plan is not written, whoever routes',
-      { inForce: false, following: { kind: 'unknown', reason: 'RouterUnknown', message: 'x' } },
-      'False/NotWritten',
-    ],
+    ['nothing shows who routes', unknown('RouterAssumed'), 'Unknown/RouterAssumed'],
+    ['the plan has no hints, whoever routes', { turn: spread(), ...ignored() }, 'True/Spread'],
+    ['the plan is not written, whoever routes', { inForce: false, ...unknown('RouterUnknown') }, 'False/NotWritten'],
     ['slices are written', { inForce: false }, 'False/NotWritten'],
     ['hints are lost again and again', { losing: true }, 'False/WebhookUnavailable'],
     ['mode is Observe', { settings: settingsFromSpec({ mode: 'Observe' }), inForce: false }, 'False/ObserveOnly'],
-    ['nothing is ready', { turn: turn({}, {}, { ...observation(), endpoints: [] }) }, 'False/NoEndpoints'],
-    [
-      'there are too many zones',
-      { turn: turn({}, { plan: { spread: true, endpoints: [] } }, ten) },
-      'False/TooManyZones',
-      /10 zones have clients/,
-    ],
-    [
-      'many zones spread for safety',
-      { turn: turn({ safe: true }, { plan: { spread: true, endpoints: [] } }, ten) },
-      'True/Spread',
-    ],
+    ['nothing is ready', { turn: turn({}, {}, noneReady) }, 'False/NoEndpoints'],
+    ['there are too many zones', { turn: spread({}, ten) }, 'False/TooManyZones', /10 zones have clients/],
+    ['many zones spread for safety', { turn: spread({ safe: true }, ten) }, 'True/Spread'],
     ['many zones have a plan', { turn: turn({}, {}, ten) }, 'True/PlanInForce'],
   ],
   Stable: [
@@ -181,11 +156,7 @@ const tables: Record<'Observed' | 'Effective' | 'Stable', Case[]> = {
     ['the plan is new', { turn: turn({ plannedAt: 900 }) }, 'False/PlanChanged', /last 5 min/],
     ['the plan is old', { turn: turn({ plannedAt: 700 }) }, 'True/Steady'],
     ['an endpoint is above the threshold', { figures: figures({ maxUtilization: 0.81 }) }, 'False/Overloaded'],
-    [
-      'there is too much for all',
-      { figures: figures({ demand: 2.1, maxUtilization: 1.1 }) },
-      'False/DemandAboveCapacity',
-    ],
+    ['too much for all', { figures: figures({ demand: 2.1, maxUtilization: 1.1 }) }, 'False/DemandAboveCapacity'],
   ],
 };
 

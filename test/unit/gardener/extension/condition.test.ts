@@ -30,109 +30,86 @@ const place = (services: SeenService[], overrides: Partial<SeenNamespace> = {}):
   ...overrides,
 });
 
-const cases: { name: string; input: Partial<ConditionInput>; is: [string, string, string | RegExp] }[] = [
-  {
-    name: 'all have effect',
-    input: { namespaces: [place([good('a'), good('b')])] },
-    is: ['True', 'Effective', '2 Services are routed by zone: a, b'],
-  },
-  {
-    name: 'one of several namespaces',
-    input: { namespaces: [place([good('a')], { name: 'x' }), place([good('a')], { name: 'y' })] },
-    is: ['True', 'Effective', '2 Services are routed by zone: x/a, y/a'],
-  },
-  {
-    name: 'many are counted, not listed',
-    input: { namespaces: [place(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(good))] },
-    is: ['True', 'Effective', '7 Services are routed by zone: a, b, c, d, e and 2 more'],
-  },
-  {
-    name: 'a zone is evacuated',
-    input: { namespaces: [place([good('a'), evacuated])] },
-    is: ['True', 'Evacuated', 'Service e: eu-1a is evacuated'],
-  },
-  {
-    name: 'a zone is evacuated, and another Service has a fault',
-    input: { namespaces: [place([evacuated, bad('b', 'HintsMissing')])] },
-    is: ['False', 'HintsMissing', 'Service b: HintsMissing'],
-  },
-  {
-    name: 'one has none',
-    input: { namespaces: [place([good('a'), bad('b', 'HintsMissing')])] },
-    is: ['False', 'HintsMissing', 'Service b: HintsMissing'],
-  },
-  {
-    name: 'what does not pass by itself comes first',
-    input: { namespaces: [place([bad('a', 'NoReadyEndpoints'), bad('b', 'EndpointWithoutZone')])] },
-    is: ['False', 'EndpointWithoutZone', 'Service b: EndpointWithoutZone; Service a: NoReadyEndpoints'],
-  },
-  {
-    name: 'etcd-druid waits',
-    input: { namespaces: [place([good('a'), bad('etcd-main-client', 'Pending')])] },
-    is: ['False', 'Pending', /etcd-main-client/],
-  },
-  {
-    name: 'nobody has looked yet',
-    input: { namespaces: [place([good('a'), { name: 'b', decision: ON }])] },
-    is: ['Unknown', 'NotAssessed', /not been checked/],
-  },
-  {
-    name: 'the setting is off',
-    input: { namespaces: [place([], { decision: refused('SettingDisabled') })] },
-    is: ['False', 'SettingDisabled', 'because SettingDisabled'],
-  },
-  {
-    name: 'left out on purpose is no trouble',
-    input: {
-      namespaces: [
-        place([
-          good('a'),
-          { name: 'b', decision: refused('Excluded') },
-          { name: 'kube-apiserver', decision: refused('LayerSevenLoadBalancing') },
-        ]),
-      ],
-    },
-    is: ['True', 'Effective', '1 Service is routed by zone: a'],
-  },
-  {
-    name: 'left out because something has to be mended',
-    input: { namespaces: [place([good('a'), { name: 'b', decision: refused('ConflictingMode') }])] },
-    is: ['False', 'ConflictingMode', 'because ConflictingMode'],
-  },
-  {
-    name: 'a wrong configuration',
-    input: { reading: read({}), namespaces: [place([good('a')])] },
-    is: ['False', 'ConfigurationInvalid', /^Extension shoot--foo--bar.*spec\.providerConfig\.apiVersion is required/],
-  },
-  {
-    name: 'a Service that is asked for and does not exist',
-    input: { reading: readingOf({ services: [{ name: 'a' }, { name: 'gone' }] }), namespaces: [place([good('a')])] },
-    is: ['False', 'ServiceMissing', 'spec.providerConfig.services[1]: Service shoot--foo--bar/gone does not exist'],
-  },
-  {
-    name: 'it need exist in one of several namespaces only',
-    input: {
+const without = (name: string, reason: RefusalReason): SeenService => ({ name, decision: refused(reason) });
+const off = place([], { decision: refused('SettingDisabled') });
+const [x, y] = ['x', 'y'].map((name) => place([good('a')], { name }));
+const UNCHECKED: SeenService = { name: 'b', decision: ON };
+const GONE = 'spec.providerConfig.services[1]: Service shoot--foo--bar/gone does not exist';
+const INVALID = /^Extension shoot--foo--bar.*spec\.providerConfig\.apiVersion is required/;
+
+/** `given`: the Services of one namespace, or all that is looked at; `is`: status and reason. */
+const cases: readonly (readonly [
+  name: string,
+  given: SeenService[] | Partial<ConditionInput>,
+  is: string,
+  says: string | RegExp,
+])[] = [
+  ['all have effect', [good('a'), good('b')], 'True Effective', '2 Services are routed by zone: a, b'],
+  ['several namespaces', { namespaces: [x!, y!] }, 'True Effective', '2 Services are routed by zone: x/a, y/a'],
+  [
+    'many are counted, not listed',
+    [...'abcdefg'].map(good),
+    'True Effective',
+    /^7 Services .*: a, b, c, d, e and 2 more$/,
+  ],
+  ['a zone is evacuated', [good('a'), evacuated], 'True Evacuated', 'Service e: eu-1a is evacuated'],
+  ['and another has a fault', [evacuated, bad('b', 'HintsMissing')], 'False HintsMissing', 'Service b: HintsMissing'],
+  ['one has none', [good('a'), bad('b', 'HintsMissing')], 'False HintsMissing', 'Service b: HintsMissing'],
+  [
+    'what does not pass by itself comes first',
+    [bad('a', 'NoReadyEndpoints'), bad('b', 'EndpointWithoutZone')],
+    'False EndpointWithoutZone',
+    'Service b: EndpointWithoutZone; Service a: NoReadyEndpoints',
+  ],
+  ['etcd-druid waits', [good('a'), bad('etcd-main-client', 'Pending')], 'False Pending', /etcd-main-client/],
+  ['not looked at yet', [good('a'), UNCHECKED], 'Unknown NotAssessed', /not been checked/],
+  ['the setting is off', { namespaces: [off] }, 'False SettingDisabled', 'because SettingDisabled'],
+  [
+    'left out on purpose is no trouble',
+    [good('a'), without('b', 'Excluded'), without('kube-apiserver', 'LayerSevenLoadBalancing')],
+    'True Effective',
+    '1 Service is routed by zone: a',
+  ],
+  [
+    'left out, to be mended',
+    [good('a'), without('b', 'ConflictingMode')],
+    'False ConflictingMode',
+    /^because Conflicting/,
+  ],
+  [
+    'a wrong configuration',
+    { reading: read({}), namespaces: [place([good('a')])] },
+    'False ConfigurationInvalid',
+    INVALID,
+  ],
+  [
+    'a Service that is asked for and does not exist',
+    { reading: readingOf({ services: [{ name: 'a' }, { name: 'gone' }] }), namespaces: [place([good('a')])] },
+    'False ServiceMissing',
+    GONE,
+  ],
+  [
+    'it need exist in one of several namespaces only',
+    {
       reading: readingOf({ services: [{ name: 'a' }, { name: 'a', namespace: 'y' }, { name: 'b', namespace: 'x' }] }),
-      namespaces: [place([], { name: 'x' }), place([good('a')], { name: 'y' })],
+      namespaces: [place([], { name: 'x' }), y!],
     },
-    is: ['False', 'ServiceMissing', 'spec.providerConfig.services[2]: Service x/b does not exist'],
-  },
-  { name: 'nothing to route', input: { namespaces: [place([])] }, is: ['Unknown', 'NothingToRoute', /no Service/] },
-  { name: 'no namespace yet', input: {}, is: ['Unknown', 'NothingToRoute', /no namespace/] },
+    'False ServiceMissing',
+    'spec.providerConfig.services[2]: Service x/b does not exist',
+  ],
+  ['nothing to route', [], 'Unknown NothingToRoute', /no Service/],
+  ['no namespace yet', {}, 'Unknown NothingToRoute', /no namespace/],
 ];
 
 describe('decideCondition', () => {
-  for (const { name, input, is } of cases) {
-    it(`${name}: ${is[0]}, ${is[1]}`, () => {
-      const { type, status, reason, message } = decideCondition({
-        name: NAME,
-        reading: { kind: 'absent' },
-        namespaces: [],
-        ...input,
-      });
-      expect([type, status, reason]).to.deep.equal([CONDITION_EFFECTIVE, is[0], is[1]]);
-      if (is[2] instanceof RegExp) expect(message).to.match(is[2]);
-      else expect(message).to.equal(is[2]);
+  for (const [name, given, is, says] of cases) {
+    it(`${name}: ${is}`, () => {
+      const input = Array.isArray(given) ? { namespaces: [place(given)] } : given;
+      const nothing = { reading: { kind: 'absent' }, namespaces: [] } as const;
+      const { type, status, reason, message } = decideCondition({ name: NAME, ...nothing, ...input });
+      expect([type, `${status} ${reason}`]).to.deep.equal([CONDITION_EFFECTIVE, is]);
+      if (says instanceof RegExp) expect(message).to.match(says);
+      else expect(message).to.equal(says);
     });
   }
 });

@@ -60,20 +60,6 @@ describe('decideClusterSettings', () => {
     });
   }
 
-  it('leaves what is set as it is where no Node is known', () => {
-    const applied = JSON.stringify({ trafficDistribution: 'PreferSameZone' });
-    const metadata = {
-      name: 's',
-      namespace: 'n',
-      labels: managed('true'),
-      annotations: { [ANNOTATION_APPLIED]: applied },
-    };
-    const services = [service({ metadata, spec: { trafficDistribution: 'PreferSameZone' } })];
-    const decided = decideClusterSettings({ namespace: 'n', zones: undefined, services, context: context() });
-    expect(decided?.objects.map(({ plan }) => plan.kind)).to.deep.equal(['unchanged']);
-    expect(decided?.decision).to.include({ kind: 'refused', reason: 'SourceMissing' });
-  });
-
   it('turns the annotation into the label that slices inherit', () => {
     const { want } = decide({ annotations: mode(`${GROUP}/proportional`) })?.objects[0] ?? {};
     expect(want).to.deep.equal({ labels: { [LABEL_STRATEGY]: 'proportional' }, annotations: {} });

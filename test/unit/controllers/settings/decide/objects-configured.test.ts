@@ -1,11 +1,9 @@
 // What the configuration of an Extension changes for the objects of a namespace, from the wish to the patch.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../../pkg/apis/names.ts';
-import { labelPlan } from '../../../../../pkg/controllers/flow/write.ts';
+import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../../pkg/apis/names.ts';
 import { type ObjectsInput, decideObjects } from '../../../../../pkg/controllers/settings/decide/objects.ts';
 import { type Governing, heldByConfiguration } from '../../../../../pkg/gardener/extension/select.ts';
-import { effectiveStrategy, requestedStrategy } from '../../../../../pkg/routing/strategy.ts';
 import { etcd } from '../../../../fixtures/gardener.ts';
 import { governing, read } from '../../../gardener/extension/support.ts';
 import { ENABLED, NS, applied, context, named, refusedFor } from '../support.ts';
@@ -118,35 +116,4 @@ const cases: { name: string; by: Governing | undefined; input: Partial<ObjectsIn
 
 describe('decideObjects with the configuration of an Extension', () => {
   for (const { name, by, input, is } of cases) it(name, () => expect(outcome(by, input)).to.deep.equal(is));
-
-  it('reverts label and annotation of a strategy, and nothing that others wrote', () => {
-    const by = governing({ services: [{ name: 'mine', strategy: 'load-aware' }] });
-    const mode = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
-    const [first] = decide(by, { services: [named('mine', { app: 'x' })] });
-    const plan = first?.plan;
-    if (plan?.kind !== 'patch') throw new Error('nothing is written');
-    const { labels, annotations } = plan.patch['metadata'] as Record<'labels' | 'annotations', Record<string, string>>;
-    expect(labels).to.deep.equal({ [LABEL_STRATEGY]: 'load-aware' });
-    expect(annotations).to.include(mode);
-    const after = named('mine', { app: 'x', ...labels }, annotations);
-    expect(decide(by, { services: [after] })[0]?.plan.kind).to.equal('unchanged');
-    const [last] = decide(governing({}), { services: [after] });
-    expect(last?.plan).to.have.deep.property('patch', {
-      metadata: {
-        labels: { [LABEL_STRATEGY]: null },
-        annotations: { [ANNOTATION_TOPOLOGY_MODE]: null, [ANNOTATION_APPLIED]: null },
-      },
-    });
-  });
-
-  it('agrees with the flow-controller on a planned strategy, which then has nothing to write', () => {
-    const by = governing({ services: [{ name: 'mine', strategy: 'proportional' }] });
-    const [first] = decide(by, { services: [named('mine', {})] });
-    if (first?.plan.kind !== 'patch') throw new Error('nothing is written');
-    const { labels, annotations } = first.plan.patch['metadata'] as Record<string, Record<string, string>>;
-    const after = named('mine', labels, annotations);
-    expect(effectiveStrategy(after)).to.equal('proportional');
-    expect(requestedStrategy(after), 'its author asks for nothing').to.equal(undefined);
-    expect(labelPlan(after, false).kind).to.equal('unchanged');
-  });
 });

@@ -29,20 +29,6 @@ const outcome = (input: Partial<ObjectsInput>): Record<string, string> =>
 const notLayerSeven = () => ({ active: false, source: 'configuration' as const, message: '' });
 
 describe('decideObjects', () => {
-  it('takes the catalogue and what is labelled, in a fixed order, and nothing else', () => {
-    const services = ['vpa-webhook', 'other', 'kube-apiserver', 'etcd-main-client'].map((name) => named(name));
-    const etcds = [etcd(), etcd({ metadata: { name: 'etcd-other', namespace: NS } })];
-    const labelled = named('mine', { [LABEL_MANAGED]: 'true' });
-    expect(
-      Object.entries(outcome({ services: [...services, labelled], etcds, layerSevenOf: notLayerSeven })),
-    ).to.deep.equal([
-      ['Etcd/etcd-main', 'Enabled'],
-      ['Service/kube-apiserver', 'Enabled'],
-      ['Service/mine', 'Enabled'],
-      ['Service/vpa-webhook', 'Enabled'],
-    ]);
-  });
-
   const cases: readonly (readonly [name: string, input: Partial<ObjectsInput>, result: Record<string, string>])[] = [
     [
       'L7 counts where no object shows it',
@@ -161,20 +147,6 @@ describe('planService', () => {
     expect(want).to.equal(undefined);
   });
 
-  it('switches a headless Service on: no proxy looks at it, so none drops what it gets', () => {
-    const clients = clientsOf([node()], routerObjects(kubeProxy()));
-    const headless = { ...named('a'), spec: { clusterIP: 'None' } };
-    expect(plan(headless, ENABLED, { clients, olderName: true }).decision).to.deep.equal(ENABLED);
-  });
-
-  it('adds the annotation for old kubelets', () => {
-    const { plan: found, want } = plan(named('a'), ENABLED, { mixedKubelets: true });
-    expect(found.kind === 'patch' && found.changes.map(({ after }) => after)).to.include(`${GROUP}/same-zone`);
-    expect(want?.annotations, 'a wish of its own, which no repair holds back').to.deep.equal({
-      [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-zone`,
-    });
-  });
-
   const DROPS = 'drops connections of clients for whose zone no ready endpoint is hinted';
   const annotated = { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' };
   const sameNode = { [LABEL_STRATEGY]: 'same-node' };
@@ -239,15 +211,6 @@ describe('planService', () => {
       expect(fields.map(({ after }) => after)).to.deep.equal(changes);
     });
   }
-
-  it("leaves an owner's name for it as it is, whatever routers read: both mean the same", () => {
-    const owned = { ...named('a'), spec: { trafficDistribution: 'PreferSameZone' } };
-    const { plan: found } = plan(owned, ENABLED, { olderName: true });
-    expect(found.foreign).to.deep.equal([]);
-    expect(found.kind === 'patch' ? found.changes.map(({ field }) => field) : []).not.to.include(
-      'spec.trafficDistribution',
-    );
-  });
 });
 
 describe('the row of an Etcd', () => {

@@ -8,7 +8,7 @@ import {
   decideShootSettings,
 } from '../../../../../pkg/controllers/settings/decide/modes.ts';
 import { service } from '../../../../fixtures/core.ts';
-import { cluster, etcd, seed, shoot, garden } from '../../../../fixtures/gardener.ts';
+import { cluster, etcd, seed, garden } from '../../../../fixtures/gardener.ts';
 import { context, NS } from '../support.ts';
 import { LABEL_MANAGED } from '../../../../../pkg/apis/names.ts';
 
@@ -41,20 +41,6 @@ describe('decideShootSettings', () => {
       expect(objects.every(({ want }) => (want !== undefined) === (reason === 'Enabled'))).to.equal(true);
     });
   }
-
-  it('leaves out the kube-apiserver behind L7, unless the Shoot opted out', () => {
-    const optedOut = shoot({
-      metadata: { annotations: { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' } },
-    });
-    const reasonOf = (overrides: Partial<ShootSnapshot>): string => {
-      const found = decideShootSettings(snapshot({ gardener: { version: 'v1.144.0' }, ...overrides })).objects.find(
-        ({ ref }) => ref.name === 'kube-apiserver',
-      );
-      return found?.decision.kind === 'refused' ? found.decision.reason : 'Enabled';
-    };
-    expect(reasonOf({})).to.equal('LayerSevenLoadBalancing');
-    expect(reasonOf({ cluster: cluster({ spec: { shoot: optedOut } }) })).to.equal('Enabled');
-  });
 });
 
 describe('decideGardenSettings', () => {
