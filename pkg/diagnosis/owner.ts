@@ -35,6 +35,7 @@ const MARKS = [
   'objectset.rio.cattle.io/hash',
   'policies.kyverno.io/last-applied-patches',
   'gatekeeper.sh/mutations',
+  'k0s.k0sproject.io/stack',
   ANNOTATION_ORIGIN,
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -231,6 +232,9 @@ const byWriter: By = ({ name, labels, managers, about }) => {
   const router = labels['ingresscontroller.operator.openshift.io/owning-ingresscontroller'];
   if (router !== undefined)
     return `OpenShift's ingress operator writes it back: IngressController ${router} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy); from OpenShift 4.8 on it asks for zones (openshift/cluster-ingress-operator#577)`;
+  const stack = labels['k0s.k0sproject.io/stack'];
+  if (stack !== undefined)
+    return `k0s writes it back from its manifests (stack ${stack})${about === 'template' && stack === 'coredns' ? '; a release with k0sproject/k0s#5927 prefers to spread its Pods over zones' : ''}`;
   // openshift/cluster-monitoring-operator#2035
   if (manager === 'cluster-monitoring-operator' && about === 'template')
     return `${manager} writes it back: ${name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())}.topologySpreadConstraints in config.yaml of ConfigMap openshift-monitoring/cluster-monitoring-config`;

@@ -2990,6 +2990,19 @@ const ROWS: readonly ReportedRow[] = [
     /kubectl patch deployment|on the object it is/,
   ],
   [
+    'https://github.com/k0sproject/k0s/pull/5927',
+    {
+      version: '1.33.1',
+      endpoints: ['a', 'a', 'a'],
+      workload: { name: 'coredns', labels: { 'k0s.k0sproject.io/stack': 'coredns' } },
+      pods: { topologySpreadConstraints: [] },
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ its Pods are not spread over zones/,
+    /# k0s writes it back from its manifests \(stack coredns\); a release/,
+  ],
+  [
     'https://github.com/aws/karpenter-provider-aws/issues/2845',
     {
       version: '1.23.12',
@@ -3324,11 +3337,17 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cortexlabs/cortex/issues/2159',
-    { endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'quay.io/cortexlabs/istio-proxy:0.35.0' })] },
+    {
+      version: '1.18.16',
+      annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' },
+      spec: { type: 'LoadBalancer', ports: [{ name: 'http2', port: 80 }] },
+      endpoints: ['a', 'b', 'c'],
+      extra: [behindWeb({ image: 'quay.io/cortexlabs/istio-proxy:0.35.0' })],
+    },
     'NotWanted',
-    'NotRequested',
-    /^✗ not wanted: /,
-    /./,
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside enters /,
+    /Of an NLB target type ip .* without a second hop.* StickyClients/,
     /members/,
   ],
   [

@@ -2070,8 +2070,8 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
         ),
       ],
     },
-    maybeAround('headless-service'),
-    /clients without sniffing keep to a cluster IP/,
+    GOES_ON,
+    /no setting of a Service: up to 7\.x .*; clients without sniffing keep to a cluster IP/,
   ],
   [
     'https://github.com/kubernetes/kube-state-metrics/issues/312',
@@ -2325,19 +2325,19 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /^! all clients seen go through keda-interceptor .*would stay in their zone$/,
     /KEDA_HTTP_DIRECT_POD_ROUTING=false/,
   ],
-  [
+  ...[
+    beside('networking.k8s.io/v1', 'Ingress', {
+      rules: [{ host: 'web.example.org', http: { paths: [{ backend: { service: { name: 'web' } } }] } }],
+    }),
+    beside('traefik.io/v1alpha1', 'IngressRoute', {
+      routes: [{ match: 'PathPrefix(`/v1`) && Host(`web.example.org`)', services: [{ name: 'web', nativeLB: true }] }],
+    }),
+  ].map((own): (typeof AROUND)[number] => [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4803',
-    {
-      extra: [
-        beside('networking.k8s.io/v1', 'Ingress', {
-          rules: [{ host: 'web.example.org', http: { paths: [{ backend: { service: { name: 'web' } } }] } }],
-        }),
-        running('other', { image: 'x', env: [{ name: 'WEB_URL', value: 'https://web.example.org/v1' }] }),
-      ],
-    },
+    { extra: [own, running('other', { image: 'x', env: [{ name: 'WEB_URL', value: 'https://web.example.org/v1' }] })] },
     /^! all clients seen go through hairpin \(Deployment .*, which is not seen to keep to zones/,
     /→ `web\.shop\.svc` there, or a `rewrite` of web\.example\.org to the gateway in the Corefile/,
-  ],
+  ]),
   [
     'https://github.com/skupperproject/skupper/issues/581',
     members('x/skupper-router:3.4'),

@@ -41,8 +41,10 @@ const OF_NATS =
   '`no_advertise: true` of servers that lack it (clients then know no address but that of a Service), and subscribers of each queue group at servers of every zone: a server prefers its own, and picks others at random';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatever zone, that `-storageNode` names';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
-const BY_SHARDS = 'clients that sniff connect to Pods, and the one reached asks those with the shards, in all zones';
-const OF_SHARDS = 'clients without sniffing keep to a cluster IP; awareness attributes choose near shards up to 7.x'; // elastic/elasticsearch#45735
+const BY_SHARDS =
+  'the Pod that a client reaches asks those with the shards, in all zones (and clients that sniff connect to these)';
+const OF_SHARDS =
+  'no setting of a Service: up to 7.x searches prefer shards near by `cluster.routing.allocation.awareness.attributes`; clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone it is';
 const BY_HELLO =
@@ -63,11 +65,10 @@ const BY_JOB = 'it has one Pod, and the Pods of the job connect to that and to o
 export const IN_ONE = 'a nodeSelector or podAffinity for it and what talks to it, by topology.kubernetes.io/zone';
 export const RING = /ingester|store-gateway/;
 
-const ANSWER_AND_PASS: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_OSD];
 /** Any Pod answers, whatever it asks others for. */
-export const ANY_ANSWERS = [...ANSWER_AND_PASS, BY_SHARDS];
+export const ANY_ANSWERS: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_OSD, BY_SHARDS];
 /** Clients take the cluster IP, and what their requests lead to goes on from there. */
-export const GOES_ON = [...ANSWER_AND_PASS, OF_DATABASE, BY_ROLES, BY_WRITES, BY_STORAGES, BY_HASHRING];
+export const GOES_ON = [...ANY_ANSWERS, OF_DATABASE, BY_ROLES, BY_WRITES, BY_STORAGES, BY_HASHRING];
 
 /** Of one Pod that has no others. */
 export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_HELLO];

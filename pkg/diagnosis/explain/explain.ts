@@ -135,7 +135,6 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const canAsk = isEnabled('TopologyAwareHints', facts.version, facts.options.gates);
   const [says, sets, only] = elsewhere(facts);
   const isUnlike = only !== undefined && facts.bypasses.every(({ all }) => !all);
-  const sure = isLate || isUnlike || inOneZone(facts) ? [] : sticky.filter(({ stage }) => stage === 'used' || !canAsk);
   const isKeptByGateway = facts.bypasses.some(({ passes, keeps }) => passes && keeps);
   const asked = requestCauses(facts).filter(({ reason }) => reason !== 'AnnotationNotRecognized' || loop.length === 0);
   const isZoneless = wish.reason === 'NotRequested' && nodes.every((node) => zoneOfNode(node) === '');
@@ -148,6 +147,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const { type, externalTrafficPolicy: policy } = facts.service.spec ?? {};
   const entry = localEntryCauses(facts);
   const [outside, way] = [outsideCauses(facts, wanted), entryOf(facts)];
+  // Where nothing adds Pods the second hop comes first: cortexlabs/cortex#2159; else traefik/traefik#9034.
+  const isHop = facts.autoscalers.length === 0 && outside.some(({ stage }) => stage === 'effective');
+  const isNow = ({ stage }: Cause): boolean => stage === 'used' || (!canAsk && !isHop);
+  const sure = isLate || isUnlike || inOneZone(facts) ? [] : sticky.filter(isNow);
   const isFirst = wanted || type !== 'NodePort' || way?.remedy !== NODE_PORT.remedy || isGateway(facts);
   const isNear = way?.policy === 'Local' || (nodes.length > 1 && isOnEveryNode(facts));
   const isFailed = isConstrained && !isAlone && !way?.failure && entry[0]?.reason === 'ZoneFailsHealthCheck';

@@ -279,7 +279,12 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
   const isPicking = /^(?:InferencePool|ServiceEntry)$/.test(kind) && Object.keys(picked).length > 0;
   // Without gateways it is for sidecars, which take its hosts themselves.
   const isMeshed = /^VirtualService,(?:$|.*\bmesh\b)/.test([kind, textsIn(object, 'spec.gateways')].join());
-  const hosts = all.flatMap((own) => [textIn(own, 'host'), ...textsIn(own, 'hosts'), ...textsIn(own, 'hostnames')]);
+  const hosts = all.flatMap((own) => [
+    ...['host', 'virtualhost.fqdn'].map((path) => textIn(own, path)),
+    ...['hosts', 'hostnames'].flatMap((path) => textsIn(own, path)),
+    // Of Traefik: Host(`a`, `b`) && …
+    ...(textIn(own, 'match').match(/(?<=Host(?:SNI)?\([^)]{0,200}`)[\w.-]+(?=`)/g) ?? []),
+  ]);
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
   return {
     kind,
