@@ -51,6 +51,7 @@ export const longForms: Readonly<Record<string, string>> = {
   scale: 'up to 5,000 Nodes, 10,000 Services and 150,000 endpoints instead of 40, 60 and 900',
   'scale-shoots': "a Seed's setting flipped with 1,000, 3,000 and 10,000 shoots",
   'traffic-proof': 'an hour of churn in which nothing may be found; `E2E_CHURN_MINUTES` for another time',
+  'settings-upgrade': 'the API server replaced by every newer version, and by older ones',
   versions: 'every version in the place of the newest',
 };
 

@@ -54,7 +54,7 @@ const areGardeners = (suites: readonly string[]): boolean => suites.every((suite
 /** Suites beside Gardener's programs mostly wait; the long forms of others measure, or fill the machine. */
 const jobsFor = (suites: readonly string[]): number => (areGardeners(suites) ? 3 : 1);
 
-const OF_ALL_VERSIONS: ReadonlySet<string> = new Set(['evacuate-rights', 'model', 'versions']);
+const OF_ALL_VERSIONS: ReadonlySet<string> = new Set(['evacuate-rights', 'model', 'settings-upgrade', 'versions']);
 
 /** The versions of Kubernetes that suites take beside the newest. */
 const versionsFor = (suites: readonly string[], all: readonly string[]): readonly string[] => {

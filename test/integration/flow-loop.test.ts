@@ -11,7 +11,8 @@ import {
 } from '../../pkg/apis/names.ts';
 import { type FlowBed, NAMESPACE, flowNode, flowPod, flowPolicy, flowService, openFlowBed } from './flow-support.ts';
 import { eventually } from './controller-bed.ts';
-import { PODS } from '../../pkg/apis/resources.ts';
+import type { Node } from '../../pkg/apis/core.ts';
+import { NODES, PODS } from '../../pkg/apis/resources.ts';
 
 const ZONES = ['a', 'b', 'c'];
 const LOAD_AWARE = { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` };
@@ -127,6 +128,19 @@ describe('a planned Service', function onSandbox() {
     Object.entries(bed.hints('web')).flatMap(([pod, zones]) =>
       !pod.startsWith(`web-${zone}`) && zones.split(',').includes(zone) ? [pod] : [],
     );
+  const unready = async (zone: string): Promise<void> => {
+    const node = bed.sandbox.get<Node>(NODES, { name: `node-${zone}` });
+    await bed.apply({ ...node, status: { ...node?.status, conditions: [{ type: 'Ready', status: 'False' }] } } as Node);
+  };
+
+  it('under an HPA: new Pods of the hot zone take over at once, without a dwell time', async () => {
+    await open({ a: 1, b: 1, c: 1 });
+    bed.plant.demand = { a: 1.2, b: 0.2, c: 0.2 };
+    await until(() => expect(helpers('a')).not.to.deep.equal([]));
+    await bed.apply(flowPod('web-a2', 'a'), flowPod('web-a3', 'a'));
+    await eventually(() => expect(helpers('a')).to.deep.equal([]));
+    expect(bed.hints('web')).to.include({ 'web-a2': 'a', 'web-a3': 'a' });
+  });
 
   it('in a rolling update: no ready endpoint is ever without hints, and the plan goes on with the new Pods', async () => {
     await open({ a: 1, b: 2, c: 1 });
@@ -142,6 +156,47 @@ describe('a planned Service', function onSandbox() {
     }
     await until(() => expect(helpers('a')).not.to.deep.equal([]));
     expect(Object.keys(bed.hints('web'))).to.deep.equal(['web-a1-new', 'web-b1-new', 'web-b2-new', 'web-c1-new']);
+  });
+
+  it('in a zone outage: the others go on, and the dead zone has no part in the plan', async () => {
+    await open({ a: 1, b: 1, c: 1 });
+    bed.plant.demand = { a: 0.9, b: 0.2, c: 0.2 };
+    await until(() => expect(helpers('a')).not.to.deep.equal([]));
+    bed.plant.demand = { b: 0.2, c: 0.2 };
+    await unready('a');
+    await bed.apply(flowPod('web-a1', 'a', { ready: false }));
+    // Hints for clients that are not there cost nothing, and help the first ones that come back.
+    await until(() => {
+      expect(Object.keys(bed.hints('web'))).to.deep.equal(['web-b1', 'web-c1']);
+      expect(bed.hints('web')['web-b1']?.split(',')).to.include('b');
+      expect(bed.hints('web')['web-c1']?.split(',')).to.include('c');
+    });
+    await until(() => expect(bed.policy('web')?.status?.zones?.map(({ zone }) => zone)).to.deep.equal(['b', 'c']));
+  });
+
+  it('with more demand than capacity: says so, and others help', async () => {
+    await open({ a: 1, b: 1, c: 1 });
+    bed.plant.demand = { a: 2.5, b: 0.4, c: 0.4 };
+    const spread = (): boolean => Object.values(bed.hints('web')).every((zones) => zones === '');
+    await until(() => expect(spread() || helpers('a').length > 0, JSON.stringify(bed.hints('web'))).to.equal(true));
+    await until(() =>
+      expect(bed.conditions('web')['Stable']).to.be.oneOf(['False/DemandAboveCapacity', 'False/Overloaded']),
+    );
+  });
+
+  it('with more than eight zones: hints of no endpoint name more than eight', async () => {
+    const zones = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`z${index}`, 1]));
+    await open(zones);
+    bed.plant.demand = { ...Object.fromEntries(Object.keys(zones).map((zone) => [zone, 0.1])), z0: 0.95 };
+    await until(() => expect(helpers('z0')).not.to.deep.equal([]));
+    for (const [pod, hinted] of Object.entries(bed.hints('web')))
+      expect(hinted.split(',').length, pod).to.be.within(1, 8);
+    // Nobody can be spared: every zone needs more than all endpoints together give to eight.
+    bed.plant.demand = Object.fromEntries(Object.keys(zones).map((zone) => [zone, zone === 'z0' ? 6 : 0.4]));
+    await until(() =>
+      expect(Object.values(bed.hints('web')).every((hinted) => hinted.split(',').length <= 8)).to.equal(true),
+    );
+    expect(bed.writes().filter(({ status }) => status >= 400 && status !== 409)).to.deep.equal([]);
   });
 
   it('writes the plan to the slices of both families, and the mark where it spreads', async () => {

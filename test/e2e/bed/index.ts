@@ -73,6 +73,8 @@ export interface Bed {
   connect(options: ConnectOptions): Promise<Traffic>;
   /** Waits until the API server answers `/readyz`, after a fault. */
   ready(signal?: AbortSignal): Promise<void>;
+  /** Replaces API server and controller manager by those of another version on the same data, and waits until they are ready. */
+  changeVersion(version: string): Promise<void>;
   /** Ends everything the bed started. Returns the folder of the logs where they are kept. */
   stop(options?: StopOptions): Promise<string | undefined>;
 }
@@ -133,7 +135,8 @@ const assemble = async (foundation: Foundation): Promise<Bed> => {
   mkdirSync(join(record.directory, 'logs'));
   const pki = await createPki(join(record.directory, 'pki'));
   const kubeconfig = createUsers(record.directory, pki);
-  const { api, controlPlane } = await startPrograms(foundation, pki, kubeconfig);
+  const { api, describe, controlPlane: first } = await startPrograms(foundation, pki, kubeconfig);
+  let controlPlane = first;
   const context: BedContext = {
     record,
     controlPlane: namespace.name,
@@ -146,7 +149,9 @@ const assemble = async (foundation: Foundation): Promise<Bed> => {
     id: record.id,
     directory: record.directory,
     namespace: namespace.name,
-    controlPlane,
+    get controlPlane() {
+      return controlPlane;
+    },
     pki,
     binaries,
     api,
@@ -156,6 +161,18 @@ const assemble = async (foundation: Foundation): Promise<Bed> => {
     ...partsOf(context),
     connect: connectTo,
     ready: async (signal) => void (await waitUntilReady(api, controlPlane, signal)),
+    async changeVersion(wanted) {
+      const next = {
+        ...describe(await context.binariesOf(wanted, ['kube-apiserver', 'kube-controller-manager'])),
+        etcd: controlPlane.etcd,
+      };
+      // A graceful end takes as long as its slowest watch.
+      await Promise.all([controlPlane.apiServer.kill(), controlPlane.controllerManager.kill()]);
+      controlPlane = next;
+      next.apiServer.start();
+      await waitUntilReady(api, next);
+      next.controllerManager.start();
+    },
     async stop({ keepLogs: keep = false } = {}) {
       const kept = keep ? keepLogs(record) : undefined;
       await record.destroy();
@@ -169,26 +186,28 @@ const startPrograms = async (
   { options, record, binaries, namespace }: Foundation,
   pki: Pki,
   kubeconfig: Users,
-): Promise<Pick<Bed, 'api' | 'controlPlane'>> => {
+): Promise<Pick<Bed, 'api' | 'controlPlane'> & { describe: (of: Binaries) => ControlPlane }> => {
   const controllerManagerKubeconfig = await kubeconfig({ user: 'system:kube-controller-manager' });
-  const controlPlane = describeControlPlane({
-    directory: record.directory,
-    namespace: namespace.name,
-    binaries,
-    pki,
-    controllerManagerKubeconfig,
-    controllers: options.controllers ?? defaultControllers,
-    apiServerFlags: options.apiServerFlags ?? [],
-    controllerManagerFlags: options.controllerManagerFlags ?? [],
-    auditReadsOf: options.auditReadsOf ?? [],
-    onStart: record.addProcess,
-  });
+  const describe = (of: Binaries): ControlPlane =>
+    describeControlPlane({
+      directory: record.directory,
+      namespace: namespace.name,
+      binaries: of,
+      pki,
+      controllerManagerKubeconfig,
+      controllers: options.controllers ?? defaultControllers,
+      apiServerFlags: options.apiServerFlags ?? [],
+      controllerManagerFlags: options.controllerManagerFlags ?? [],
+      auditReadsOf: options.auditReadsOf ?? [],
+      onStart: record.addProcess,
+    });
+  const controlPlane = describe(binaries);
   controlPlane.etcd.start();
   controlPlane.apiServer.start();
   const api = await connectToApi(record, namespace.name, pki);
   await waitUntilReady(api, controlPlane, options.signal);
   controlPlane.controllerManager.start();
-  return { api, controlPlane };
+  return { api, controlPlane, describe };
 };
 
 /** A Unix socket crosses network namespaces: the owner need not live in the control plane's. */
