@@ -7,7 +7,7 @@ import type { KubernetesVersion } from '../routing/types.ts';
 import { isAuto } from '../routing/slots.ts';
 import { isEtcdClient } from '../routing/etcd-clients.ts';
 import { atLeast } from '../routing/version.ts';
-import { type About, CHART_VALUES, NO_VALUE, operatorField } from './owner-fields.ts';
+import { type About, CHART_VALUES, NO_VALUE, TOOLS, operatorField } from './owner-fields.ts';
 import { listIn, pickTexts, textIn } from './project/fields.ts';
 
 export type Marks = Omit<ObjectMeta, 'uid' | 'resourceVersion'>;
@@ -39,6 +39,7 @@ const MARKS = [
   ANNOTATION_ORIGIN,
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
+  ...Object.keys(TOOLS).map((mark) => mark.replace(/=.*/, '')),
 ] as const;
 
 /** The controller of an object, else its owners (istio/istio kube-gateway.yaml and Java operators mark none), and who else wrote to it, by name. */
@@ -202,6 +203,12 @@ const byOperator: By = (question) => {
   return `${who} owns it, and its operator ${where ?? 'may revert a change: make it there, or at what owns that, if it has a field for it'}`;
 };
 
+const byTool: By = ({ labels, annotations }) =>
+  Object.entries({ ...labels, ...annotations }).flatMap(([key, value]) => {
+    const text = TOOLS[`${key}=${value}`] ?? TOOLS[key];
+    return text ? `${text.replace('{value}', value)}; it may write back what kubectl changes` : [];
+  })[0];
+
 /** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */
 const byKustomization: By = ({ labels, managers }) => {
   const [set, release] = [labels['kustomize.toolkit.fluxcd.io/name'], labels['helm.toolkit.fluxcd.io/name']];
@@ -280,6 +287,7 @@ const OWNERS: readonly (readonly [by: By, reverts: boolean])[] = [
   [byEks, false],
   [byAddOnManager, true],
   [byK3s, true],
+  [byTool, true],
   [byOperator, true],
   [byKustomization, true],
   [byHelmRelease, false],

@@ -179,6 +179,18 @@ describe('the owner of an object', () => {
       labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'temporal-1.1.1' }),
       /its chart has no value for it: set it in a post-renderer; /,
     ],
+    ...Object.entries({
+      'kapp.k14s.io/app=1700': /^# kapp owns it: .*PackageInstall\)/,
+      'kro.run/resource-graph-definition-name=webapp': /in ResourceGraphDefinition webapp; /,
+      'app.oam.dev/component=web': /in component web of its Application; /,
+      'projectsveltos.io/owner-name=all': /in what all deploys, /,
+      'work.karmada.io/name=web-1': /an OverridePolicy; /,
+      'configmanagement.gke.io/managed=enabled': /^# Config Sync owns it/,
+      'crossplane.io/composition-resource-name=svc': /resource svc of its Composition; /,
+      'heritage=deckhouse': /its ModuleConfig/,
+      'projectcontour.io/owning-gateway-name=gw': /ContourDeployment/,
+      'install.operator.istio.io/owning-resource=installed-state': /overlays\) of its IstioOperator; /,
+    }).map(([mark, want]) => [mark, labels(Object.fromEntries([mark.split('=')]) as typeof RECONCILE), want] as const),
   ];
   for (const [name, marks, want, change = FIELD] of rows)
     it(`is ${name}`, () => {
