@@ -39,27 +39,23 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   ...Object.fromEntries(['temporal', 'alloy', 'oauth2-proxy'].map((chart) => [chart, { service: NO_VALUE }])),
 };
 
-/** By marks of what applies objects from a source elsewhere, `key` or `key=value`: where a change goes. */
+/** By marks of what applies objects from a source elsewhere, `key` or `key=value`: where a change goes; Sveltos lib/deployer, projectcontour/contour internal/provisioner, Deckhouse's policy heritage-label-objects.deckhouse.io. */
 export const TOOLS: Readonly<Record<string, string>> = {
-  // Labels and annotations of kapp (carvel.dev), kro, KubeVela and Sveltos (lib/deployer there, ContinuousWithDriftDetection)
   'kapp.k14s.io/app': 'kapp owns it: make the change in its source (an overlay of its App or PackageInstall)',
   'kro.run/resource-graph-definition-name': 'kro owns it: make the change in ResourceGraphDefinition {value}',
   'app.oam.dev/component': 'KubeVela owns it: make the change in component {value} of its Application',
   'projectsveltos.io/owner-name': 'Sveltos owns it: make the change in what {value} deploys, or under its spec.patches',
-  // Of Karmada (OverridePolicy of policy.karmada.io), Config Sync, Crossplane and Deckhouse (policy heritage-label-objects.deckhouse.io)
   'work.karmada.io/name': 'Karmada owns it: make the change in its control plane, in the template or an OverridePolicy',
   'configmanagement.gke.io/managed=enabled': 'Config Sync owns it: make the change in its source',
   'crossplane.io/composition-resource-name': 'Crossplane owns it: change resource {value} of its Composition',
   'heritage=deckhouse': 'Deckhouse owns it and denies the change: only a setting of its ModuleConfig would do, if any',
-  // projectcontour/contour internal/provisioner; istio/istio IstioOperator
-  'projectcontour.io/owning-gateway-name':
-    'Contour owns it: spec.envoy.networkPublishing (annotations, externalTrafficPolicy) of the ContourDeployment of its GatewayClass',
+  'projectcontour.io/owning-gateway-name': 'Contour owns it: spec.envoy of the ContourDeployment of its GatewayClass',
   'install.operator.istio.io/owning-resource=installed-state':
     'istioctl made it: components.ingressGateways[].k8s (serviceAnnotations, overlays) of its IstioOperator',
 };
 
-/** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment. */
-const PARAMETERS = 'spec.infrastructure.parametersRef';
+/** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment; docs.cilium.io "GatewayClass Parameters Support". */
+const PARAMETERS = 'spec.infrastructure: annotations, or parametersRef for fields (of Cilium that of the GatewayClass)';
 
 /** fluxcd/flagger#1844, #1943, open-telemetry/opentelemetry-operator#5141; #1401, #1517, #2060 */
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';

@@ -225,7 +225,8 @@ const byHelmRelease: By = (question) => {
 };
 
 const byArgo: By = (question) =>
-  question.annotations['argocd.argoproj.io/tracking-id'] !== undefined || question.managers.has('argocd-controller')
+  (question.annotations['argocd.argoproj.io/tracking-id'] ?? question.labels['argocd.argoproj.io/instance']) ||
+  question.managers.has('argocd-controller')
     ? `Argo CD owns it: change the source${chartValue(question)}, or ignoreDifferences jsonPointers: [${question.pointer}] with syncOptions: [RespectIgnoreDifferences=true]`
     : undefined;
 

@@ -2,13 +2,17 @@
 import { OTHERS } from './programs.ts';
 import type { Client } from './types.ts';
 
-const ISTIO = /\/(?:pilot|proxyv2|ztunnel):/;
+const ISTIO = {
+  image: /\/(?:pilot|proxyv2|ztunnel):/,
+  // istio/istio pilot/pkg/model/service.go: of the Service, and from 1.30 on (#58701) of its Namespace
+  reads: /^networking\.istio\.io\/traffic-distribution=prefer/i,
+};
 
 /** Envoy of Istio, from a minor on; the host of a rule has to be the Service's (istio/istio#27552). */
 const byEnvoy = (minor: number, more: Client['since'] = {}) => ({
   setting: `\`spec.trafficDistribution: PreferClose\` of the Service (Istio from 1.${minor}; \`PreferSameZone\` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with \`trafficPolicy\`: \`loadBalancer.localityLbSetting.enabled: true\` and \`outlierDetection\` (\`consecutive5xxErrors: 5\`, \`interval: 10s\`, \`baseEjectionTime: 30s\`)`,
   asks: true as const,
-  image: ISTIO,
+  ...ISTIO,
   since: { field: { major: 1, minor }, names: { major: 1, minor: 27 }, ...more },
   byRule: 'DestinationRule' as const,
 });
@@ -240,9 +244,8 @@ export const CLIENTS = clients({
   },
   'istio-ambient': {
     decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
-    image: ISTIO,
+    ...ISTIO,
     since: { field: { major: 1, minor: 23 }, names: { major: 1, minor: 27 } },
-    reads: /^networking\.istio\.io\/traffic-distribution=Prefer/,
     setting:
       '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or `kubectl annotate service {service} -n {namespace} networking.istio.io/traffic-distribution=PreferClose` (from 1.24)',
     asks: true,

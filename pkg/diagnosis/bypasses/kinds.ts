@@ -191,7 +191,7 @@ export const ofNodePorts = (client: ClientName, args: string) =>
   };
 
 const STEERING =
-  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$|\/traffic-zone-aware$|^istio\.io\/use-waypoint/;
+  /^kubernetes\.io\/ingress\.class$|^alb\.ingress\.kubernetes\.io\/target-|\/aws-load-balancer-(?:type$|cross-zone-|attributes$|target-group-attributes$)|\/load-balancer-type$|\/traffic-zone-aware$|^istio\.io\/use-waypoint|^networking\.istio\.io\/traffic-distribution$/;
 
 /** Annotations of routes and Services that decide how their traffic goes. */
 export const steersClient = (annotation: string): boolean =>

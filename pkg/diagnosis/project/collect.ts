@@ -27,7 +27,7 @@ interface Kind {
 type Reading = Partial<Pick<Workload, 'namespace' | 'calls' | 'registry' | 'configMaps'>>;
 
 const spaceOf = (object: Fields, metadata: Metadata) =>
-  Object.keys(metadata.labels ?? {}).some(steersClient) ? clientEntry(object, metadata) : [];
+  Object.keys({ ...metadata.labels, ...metadata.annotations }).some(steersClient) ? clientEntry(object, metadata) : [];
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '');
 

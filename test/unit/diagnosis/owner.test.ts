@@ -93,6 +93,7 @@ describe('the owner of an object', () => {
     ],
     ['Flux by a Kustomization', labels({ 'kustomize.toolkit.fluxcd.io/name': 'apps' }), /Kustomization apps$/],
     ['Flux as manager of fields', managers('web', 'kustomize-controller'), /^# Flux owns it/],
+    ['Argo CD by a label', labels({ 'argocd.argoproj.io/instance': 'shop' }), /^# Argo CD owns it/],
     ['Argo CD', annotated({ 'argocd.argoproj.io/tracking-id': 'x' }), /jsonPointers: \[\/spec\/replicas\]/, REPLICAS],
     [
       'Argo CD as manager of fields, with a chart',
@@ -135,7 +136,7 @@ describe('the owner of an object', () => {
     [
       'a Gateway, by the parameters that it names',
       ownedBy('gateway.networking.k8s.io/v1', 'Gateway'),
-      /there under spec\.infrastructure\.parametersRef$/,
+      /there under spec\.infrastructure: annotations, or parametersRef/,
     ],
     [
       'CloudNativePG, of replicas',

@@ -561,7 +561,13 @@ describe('clients that bypass the proxies', () => {
     expect(settingOf('v1.33.0', { ...web({ metadata: { annotations: nlb } }) })).to.equal('');
     const ztunnel = daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.27.0');
     const close = { ...annotated('networking.istio.io/traffic-distribution', 'PreferSameZone') };
-    expect([[ztunnel], [ztunnel, close]].map((own) => settingOf('v1.33.0', ...own) === '')).to.deep.equal([
+    const inherited = { 'networking.istio.io/traffic-distribution': 'PreferClose' };
+    const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', annotations: inherited } };
+    const newer = daemonSet('ztunnel', 'docker.io/istio/ztunnel:1.30.0');
+    const ways: Objects[] = [[ztunnel], [ztunnel, close], [ztunnel, space], [newer, space]];
+    expect(ways.map((own) => settingOf('v1.33.0', ...own) === '')).to.deep.equal([false, true, false, true]);
+    const sidecar = pod('istio-proxy', false, {}, 'docker.io/istio/proxyv2:1.27.1');
+    expect([[sidecar], [sidecar, close]].map((own) => settingOf('v1.33.0', ...own) === '')).to.deep.equal([
       false,
       true,
     ]);
