@@ -58,6 +58,7 @@ const WAITING = { ...podOf('web-9', { containers: [] }), status: { phase: 'Pendi
 const ON_C = { nodeName: 'node-2', containers: [] };
 const OF_POD = { kind: 'Pod', namespace: 'shop', name: 'web-9' };
 const NO_ADDRESS = { ...WAITING, kind: 'Event', involvedObject: OF_POD, type: 'Warning', message: 'no IP address' };
+const UNPULLED = { containerStatuses: [{ state: { waiting: { reason: 'ErrImagePull', message: 'denied' } } }] };
 const UNBOUND = { ...WAITING, status: UNPLACED };
 const claimed = (name: string, zone: string) => {
   const matchExpressions = [{ key: 'topology.gke.io/zone', operator: 'In', values: [zone] }];
@@ -709,11 +710,11 @@ const ROWS: readonly ReportedRow[] = [
   // The policy of the Service.
   [
     'https://github.com/DataDog/helm-charts/issues/2819',
-    { version: '1.34.1', spec: LOCAL, endpoints: ['a', 'b'], extra: [{ ...WAITING, spec: ON_C }] },
+    { version: '1.34.1', spec: LOCAL, endpoints: ['a', 'b'], extra: [{ ...WAITING, spec: ON_C, status: UNPULLED }] },
     'NotWanted',
     'NoLocalEndpoints',
     /those of clients in c fail$/,
-    /Pod web-9 there is not ready\. → See why .* Or remove the policy\. .*"trafficDistribution":"PreferSameNode"/,
+    /Pod web-9 there is not ready\. A container waits: "ErrImagePull: denied"\. → Mend .* Or remove the policy\. .*"trafficDistribution":"PreferSameNode"/,
     /tolerates/,
   ],
   [
@@ -722,7 +723,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'ZoneNotHinted',
     /^✗ ineffective/,
-    /web-9 there is not ready\. Last event: "no IP address"\. → Mend what that event names/,
+    /web-9 there is not ready\. Last event: "no IP address"\. → Mend what that says/,
   ],
   [
     'https://github.com/DataDog/helm-charts/issues/1251',

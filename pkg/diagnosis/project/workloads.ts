@@ -73,11 +73,20 @@ export const releaseOf = ({ 'meta.helm.sh/release-name': name }: StringMap) => n
 /** Scheduler's messages are shorter; others might be made to be slow to read. */
 const MOST_SAID = 4_096;
 
+const LONGEST_SAID = 300;
 /** What the scheduler has against each Node. */
 const unplacedOf = (object: Fields): string | undefined => {
   const own = listIn(object, 'status.conditions').find(({ reason }) => reason === 'Unschedulable');
   return /available: (.+?)\.(?:\s|$)/.exec(textIn(own, 'message').slice(0, MOST_SAID))?.[1];
 };
+
+/** Why a container of it does not run, as the kubelet says. */
+const waitsFor = (object: Fields): string | undefined =>
+  ['initContainer', 'container']
+    .flatMap((which) => listIn(object, `status.${which}Statuses`))
+    .map((own) => pickTexts(fieldsIn(own, 'state.waiting'), 'reason', 'message'))
+    .map(({ reason, message }) => `${reason}${message && ': '}${message.slice(0, LONGEST_SAID)}`)
+    .find((text) => !/^(?:|PodInitializing|ContainerCreating)$/.test(text));
 
 /** A Pod as far as it shows where clients and endpoints run. */
 export type PodSummary = Readonly<NonNullable<ReturnType<typeof podOf>>>;
@@ -97,7 +106,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
     serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
     ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object), unplaced: unplacedOf(object) }),
-    ...defined({ claims: claims.length > 0 ? claims : undefined }),
+    ...defined({ claims: claims.length > 0 ? claims : undefined, waits: waitsFor(object) }),
     ...meshOf(object, metadata),
   };
 };
