@@ -48,6 +48,11 @@ export const TOOLS: Readonly<Record<string, string>> = {
   'work.karmada.io/name': 'Karmada owns it: make the change in its control plane, in the template or an OverridePolicy',
   'configmanagement.gke.io/managed=enabled': 'Config Sync owns it: make the change in its source',
   'crossplane.io/composition-resource-name': 'Crossplane owns it: change resource {value} of its Composition',
+  'k0s.k0sproject.io/stack':
+    'k0s writes it back from its manifests (stack {value}); a release with k0sproject/k0s#5927 prefers to spread CoreDNS over zones',
+  'kubernetes.azure.com/managedby=aks': 'AKS owns it and writes it back',
+  'ingresscontroller.operator.openshift.io/owning-ingresscontroller':
+    "OpenShift's ingress operator writes it back: IngressController {value} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy); from OpenShift 4.8 on it asks for zones (openshift/cluster-ingress-operator#577)",
   'heritage=deckhouse': 'Deckhouse owns it and denies the change: only a setting of its ModuleConfig would do, if any',
   'projectcontour.io/owning-gateway-name': 'Contour owns it: spec.envoy of the ContourDeployment of its GatewayClass',
   'install.operator.istio.io/owning-resource=installed-state':

@@ -24,9 +24,7 @@ const MARKS = [
   'eks.amazonaws.com/component',
   'addonmanager.kubernetes.io/mode',
   'olm.owner',
-  'kubernetes.azure.com/managedby',
   HIGHLY_AVAILABLE,
-  'ingresscontroller.operator.openshift.io/owning-ingresscontroller',
   'meta.helm.sh/release-name',
   'argocd.argoproj.io/tracking-id',
   'objectset.rio.cattle.io/owner-gvk',
@@ -35,7 +33,6 @@ const MARKS = [
   'objectset.rio.cattle.io/hash',
   'policies.kyverno.io/last-applied-patches',
   'gatekeeper.sh/mutations',
-  'k0s.k0sproject.io/stack',
   ANNOTATION_ORIGIN,
   ANNOTATION_TOPOLOGY_AWARE_HINTS,
   ANNOTATION_TOPOLOGY_MODE,
@@ -164,7 +161,6 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
 
 /** Of AKS, and of clusters that the scripts of Kubernetes made. */
 const byAddOnManager: By = ({ labels, version, about }) => {
-  if (labels['kubernetes.azure.com/managedby'] === 'aks') return 'AKS owns it and writes it back';
   // The Service of kubespray has the label, and nothing there reads it (its coredns-svc.yml.j2).
   if (labels['addonmanager.kubernetes.io/mode'] !== 'Reconcile' || labels['k8s-app'] === 'coredns') return undefined;
   const policy = atLeast(version, 36) ? 'a MutatingAdmissionPolicy or ' : ''; // KEP-3962: v1 from 1.36 on
@@ -206,7 +202,8 @@ const byOperator: By = (question) => {
 const byTool: By = ({ labels, annotations }) =>
   Object.entries({ ...labels, ...annotations }).flatMap(([key, value]) => {
     const text = TOOLS[`${key}=${value}`] ?? TOOLS[key];
-    return text ? `${text.replace('{value}', value)}; it may write back what kubectl changes` : [];
+    const more = text?.includes('writes it back') === true ? '' : '; it may write back what kubectl changes';
+    return text ? text.replace('{value}', value) + more : [];
   })[0];
 
 /** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */
@@ -237,12 +234,6 @@ const PASSERS_BY =
 /** What the label or fields name, whatever it is: kOps, k0s, operators that set no ownerReferences. */
 const byWriter: By = ({ name, labels, managers, about }) => {
   const manager = labels['app.kubernetes.io/managed-by'] ?? '';
-  const router = labels['ingresscontroller.operator.openshift.io/owning-ingresscontroller'];
-  if (router !== undefined)
-    return `OpenShift's ingress operator writes it back: IngressController ${router} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy); from OpenShift 4.8 on it asks for zones (openshift/cluster-ingress-operator#577)`;
-  const stack = labels['k0s.k0sproject.io/stack'];
-  if (stack !== undefined)
-    return `k0s writes it back from its manifests (stack ${stack})${about === 'template' && stack === 'coredns' ? '; a release with k0sproject/k0s#5927 prefers to spread its Pods over zones' : ''}`;
   // openshift/cluster-monitoring-operator#2035
   if (manager === 'cluster-monitoring-operator' && about === 'template')
     return `${manager} writes it back: ${name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())}.topologySpreadConstraints in config.yaml of ConfigMap openshift-monitoring/cluster-monitoring-config`;

@@ -172,13 +172,8 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const { annotations = {}, labels = {} } = service.metadata ?? {};
   const isSpace = ({ kind, name }: EntryObject) => kind === 'Namespace' && name === refOf(service).namespace;
   const inherited = version && isSince(version, [1, 30, 0]) ? seen.entries.find(isSpace)?.annotations : undefined;
-  const readIn = (own: StringMap = {}) => Object.entries(own).some((pair) => row.reads?.test(pair.join('=')));
-  const read = readIn(annotations)
-    ? 'its annotation'
-    : readIn(inherited)
-      ? 'the annotation of its Namespace'
-      : undefined;
-  const wished = service.spec?.trafficDistribution ?? read;
+  const isRead = Object.entries({ ...inherited, ...annotations }).some((pair) => row.reads?.test(pair.join('=')));
+  const wished = service.spec?.trafficDistribution ?? (isRead ? 'the annotation' : undefined);
   const { trafficDistribution: asked = 'PreferClose' } = service.spec ?? {};
   const since = asked === 'PreferClose' ? field : names;
   const { rule, locality: stated = '' } = ruleOf(row, service, seen);
