@@ -2074,37 +2074,10 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /no setting of a Service: up to 7\.x .*; clients without sniffing keep to a cluster IP/,
   ],
   [
-    'https://github.com/kubernetes/kube-state-metrics/issues/312',
-    members('x/kube-state-metrics:v2'),
-    MEMBERS,
-    /scraper/,
-  ],
-  ['https://github.com/spegel-org/spegel/issues/461', members('x/spegel:v0.0.22'), GOES_ON, /→ a release of its chart/],
-  ['https://github.com/Alluxio/alluxio/pull/7893', members('alluxio/alluxio:2.8.1'), MEMBERS, /locality\.rack/],
-  [
     'https://github.com/F5Networks/k8s-bigip-ctlr/issues/3403',
     { extra: [beside('cis.f5.com/v1', 'VirtualServer', { pools: [{ service: 'web', servicePort: 80 }] })] },
     around('f5-bigip'),
     /→ `--node-label-selector` by zone, of a controller and BIG-IP for each/,
-  ],
-  [
-    'https://github.com/pingcap/tidb-operator/issues/4627',
-    members('pingcap/tidb:v6.1.0'),
-    GOES_ON,
-    /`zone` in `location-/,
-  ],
-  [
-    'https://github.com/cockroachdb/cockroach-operator/issues/106',
-    members('cockroachdb/cockroach:v23.1.14'),
-    GOES_ON,
-    /`--locality` with the zone/,
-  ],
-  ['https://github.com/mariadb-corporation/maxscale-docker/issues/57', members('mariadb/maxscale:24'), GOES_ON, /base/],
-  [
-    'https://github.com/hazelcast/hazelcast/issues/16678',
-    { ...members('hazelcast/hazelcast:5.1.2'), spec: { ...CLOSE, ports: [{ name: 'http', port: 5701 }] } },
-    around('members'),
-    /are not smart/,
   ],
   [
     'https://github.com/hashicorp/vault-helm/issues/347',
@@ -2237,8 +2210,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /^! through .*; from its Pods requests go on to others \(.*\)$/,
     /that of Service shop\/other \(PGHOST\) → `enableReplicaConnectionPooler.*`connectionPooler\.numberOfInstances`/,
   ],
-  ['https://github.com/apache/pulsar/issues/3119', members('x/bookie:3'), MEMBERS, /`bookkeeperClientReorderRead/],
-  ['https://github.com/gardener/etcd-druid/issues/1225', members('x/etcd-wrapper:v0.5'), GOES_ON, /serializable reads/],
   [
     'https://github.com/apache/rocketmq-operator/pull/105',
     {
@@ -2309,12 +2280,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /target-burst-capacity: "0"` of its template leaves cold starts to the activator/,
   ],
   [
-    'https://prometheus.io/docs/alerting/latest/alertmanager/#high-availability',
-    members('quay.io/prometheus/alertmanager:v0.28.1'),
-    around('members'),
-    /sends each alert to all, .*none is needed/,
-  ],
-  [
     'https://github.com/kedacore/http-add-on/pull/1585',
     {
       extra: [
@@ -2338,12 +2303,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /^! all clients seen go through hairpin \(Deployment .*, which is not seen to keep to zones/,
     /→ `web\.shop\.svc` there, or a `rewrite` of web\.example\.org to the gateway in the Corefile/,
   ]),
-  [
-    'https://github.com/skupperproject/skupper/issues/581',
-    members('x/skupper-router:3.4'),
-    MEMBERS,
-    /send on to sites/,
-  ],
   [
     'https://github.com/gardener/gardener/pull/13081',
     {
@@ -2497,8 +2456,53 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
 ];
 
+/** What a program does by itself, and its own setting: by its image and port. */
+const PROGRAMS: readonly (readonly [source: string, image: string, port: number, line: RegExp, says: RegExp])[] = [
+  ['kubernetes/kube-state-metrics#312', 'x/kube-state-metrics:v2', 80, MEMBERS, /scraper/],
+  ['spegel-org/spegel#461', 'x/spegel:v0.0.22', 80, GOES_ON, /→ a release of its chart/],
+  ['Alluxio/alluxio#7893', 'alluxio/alluxio:2.8.1', 80, MEMBERS, /locality\.rack/],
+  ['pingcap/tidb-operator#4627', 'pingcap/tidb:v6.1.0', 80, GOES_ON, /`zone` in `location-/],
+  ['cockroachdb/cockroach-operator#106', 'cockroachdb/cockroach:v23.1.14', 80, GOES_ON, /`--locality` with the zone/],
+  ['mariadb-corporation/maxscale-docker#57', 'mariadb/maxscale:24', 80, GOES_ON, /base/],
+  ['apache/pulsar#3119', 'x/bookie:3', 80, MEMBERS, /`bookkeeperClientReorderRead/],
+  ['apache/pulsar#3104', 'apachepulsar/pulsar:3.0.6', 6650, around('members'), /near clients by `ns-isolation-policy`/],
+  ['gardener/etcd-druid#1225', 'x/etcd-wrapper:v0.5', 80, GOES_ON, /serializable reads/],
+  ['hazelcast/hazelcast#16678', 'hazelcast/hazelcast:5.1.2', 5701, around('members'), /are not smart/],
+  ['skupperproject/skupper#581', 'x/skupper-router:3.4', 80, MEMBERS, /send on to sites/],
+  [
+    'Alertmanager, High Availability',
+    'prometheus/alertmanager:v0.28.1',
+    80,
+    around('members'),
+    /to all, .*none is needed/,
+  ],
+  ['AutoMQ, Eliminate Inter-Zone Traffic', 'automqinc/automq:1.5.0', 9092, around('members'), /`automq_az=ZONE`/],
+  ['docs.warpstream.com', 'warpstream-labs/warpstream_agent:v600', 9092, around('members'), /`ws_az=ZONE`(?!.*KIP)/],
+  ['Bufstream, Client ID options', 'bufbuild/bufstream:0.3', 9092, around('members'), /`zone=ZONE`/],
+  [
+    'strimzi/strimzi-kafka-operator#6492',
+    'cp-kafka-connect:7',
+    8083,
+    GOES_ON,
+    /`consumer\.client\.rack`(?!.*broker\.rack)/,
+  ],
+  ['vernemq/vernemq#2175', 'emqx/emqx:5.8.0', 1883, GOES_ON, /passes messages on/],
+  ['Galera 3.x, wsrep_provider_options', 'bitnami/mariadb-galera:11', 3306, GOES_ON, /all others.*`gmcast\.segment`/],
+  ['apache/druid#18136', 'apache/druid:34.0.0', 8082, GOES_ON, /`druid\.broker\.select\.tier=preferred`/],
+  ['Pinot, Query Options', 'apachepinot/pinot:1.4.0', 8099, GOES_ON, /`orderedPreferredPools`/],
+  ['seaweedfs/seaweedfs#3404', 'chrislusf/seaweedfs:3.73', 8888, GOES_ON, /`-dataCenter` of filers/],
+  ['OpenSearch, Search shard routing', 'x/opensearch:2.16.0', 9200, GOES_ON, /`cluster\.search\.ignore_aware/],
+  ['MySQL Router', 'mysql/community-router:8.4', 3306, GOES_ON, /its Pods connect to the database/],
+  ['bitnami/mongodb-sharded', 'bitnami/mongodb-sharded:7', 27_017, GOES_ON, /takes parts from others.*`readPreference/],
+  ['ActiveMQ Classic', 'apache/activemq-classic:6', 61_616, MEMBERS, /without `updateClusterClients`/],
+];
+const OF_PROGRAMS = PROGRAMS.map(([source, image, port, line, says]): (typeof AROUND)[number] => {
+  const spec = { ...CLOSE, ports: [{ name: 'http', port }] };
+  return [source, { ...members(image), spec }, line, says];
+});
+
 describe('kubectl topology explain, on who was reported to go around a cluster IP', () => {
-  for (const [thread, reported, line, remedy] of AROUND) {
+  for (const [thread, reported, line, remedy] of [...AROUND, ...OF_PROGRAMS]) {
     it(thread.replace('https://github.com/', ''), async () => {
       const stdin = reportedCluster({ spec: CLOSE, ...reported });
       const { out } = await runTopology(['explain', 'shop/web', '-f', '-'], { stdin });

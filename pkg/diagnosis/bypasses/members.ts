@@ -254,7 +254,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const called = runner && {
     setting: `the name of ${object} in its place, where any Pod may answer`,
     // What its Pods pass on is another matter.
-    ...(behind && ways.setting?.startsWith('none') ? {} : ways),
+    ...(behind && /^none|grpc_compression/.test(ways.setting ?? '') ? {} : ways),
     decides: `${objectTitle(runner)} takes addresses of the same Pods from it (${by} names ${host})${then}`,
   };
   const evidence = { object: `Service ${keyOf(twin)}`, field: by, value: host };

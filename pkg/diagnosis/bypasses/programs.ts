@@ -3,7 +3,7 @@ import type { Client } from './types.ts';
 
 /** Before other programs; as sidecars they say nothing of the Pods that they are in. */
 export const BESIDE =
-  /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|tiproxy|percona\/haproxy/;
+  /exporter|kube-state-metrics|pgbouncer|pgpool|pgcat|pgdog|odyssey|supavisor|proxysql|maxscale|mysql-?router|community-router|shardingsphere-proxy|stolon-proxy|twemproxy|mcrouter|tiproxy|percona\/haproxy/;
 /** The same, and the agent that Vault's injector adds. */
 export const AGENTS = new RegExp(`${BESIDE.source}|\\bvault[:@]`);
 /** Operators and consoles of such programs and proxies of meshes are none of their members, by images without tags (apache/rocketmq-operator#105). */
@@ -12,6 +12,7 @@ export const MANAGES =
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
   /(?:^|\/)(?:(?:redis|valkey)(?:-cluster|-stack-server)?|keydb|dragonfly|memcached|postgres(?:ql)?(?:-repmgr)?|postgis|pgvector|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb(?:-galera)?|(?:percona-server-)?mongo(?:db)?(?:-\w+-server)?|mssql\/server|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|(?:cp-)?zookeeper|(?:cp-(?:enterprise-)?)?kafka|cp-server|redpanda|cassandra|scylla|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats|trino)(?:[:@]|$)/;
+const NEAR = 'reads from replicas near, where the client can (Lettuce `ReadFrom`, go-redis `RouteByLatency`)';
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 const BY_RING =
   'queriers (and distributors, for ingesters) find its Pods in the ring of their memberlist, and connect to all zones';
@@ -19,6 +20,8 @@ const BY_RING =
 const OF_MIMIR =
   '`-querier.prefer-availability-zones` for reads (from 3.1), or `-querier.prefer-availability-zone` for reads (from 2.14 up to 3.0)';
 const OF_INGESTERS = `${OF_MIMIR}, \`-ingester.client.grpc-compression=snappy\` for writes: they go to replicas in all zones, with less to send`;
+const OF_WRITES =
+  '`ingester_client.grpc_client_config.grpc_compression: snappy`, so that they send less (the default in Tempo up to 2.6)';
 const OF_KEEPER =
   '`prefer_local_availability_zone` of ClickHouse, 24.7 or newer, in its section `zookeeper` (with `placement` in servers and Keepers), which has to name each Keeper by its Pod';
 /** redpanda-data/redpanda#4103, #9780, #11370; docs.redpanda.com "Follower Fetching", "Enable Rack Awareness in Kubernetes" */
@@ -26,8 +29,11 @@ const OF_REDPANDA =
   'follower fetching (KIP-392), which Redpanda has from 23.2 on: `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
 const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
+const OF_VALKEY =
+  'in a cluster a client that reads from replicas of its zone (Valkey 8.0 and newer: `availability-zone` of servers, AZ affinity of GLIDE or rueidis)';
 const OF_ROCKETMQ =
   '`-Drocketmq.zone` of brokers and clients, and of these `-Drocketmq.zone.mode=true` (RocketMQ 5; before: `AllocateMachineRoomNearby` of consumers, and a `MessageQueueSelector` of producers by names of brokers; `SelectMessageQueueByMachineRoom` selects nothing; outside: `hostNetwork: true` of its Broker)';
+const BY_BROKERS = 'clients learn brokers from the one that they reach, and connect to those, in whatever zone';
 const BY_PARTITION = 'clients learn leaders of partitions from brokers, and connect to those or replicas of their rack';
 export const BY_LEADER =
   'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
@@ -45,10 +51,13 @@ const BY_SHARDS =
   'the Pod that a client reaches asks those with the shards, in all zones (and clients that sniff connect to these)';
 const OF_SHARDS =
   'no setting of a Service: up to 7.x searches prefer shards near by `cluster.routing.allocation.awareness.attributes`; clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735
+const OF_OPENSEARCH = // docs.opensearch.org "Search shard routing"
+  'no setting of a Service: `cluster.search.ignore_awareness_attributes: false` has searches prefer shards near, by `cluster.routing.allocation.awareness.attributes`; clients without sniffing keep to a cluster IP';
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone it is';
 const BY_HELLO =
   'drivers learn the members from the one that they reach, and connect to these (older ones with `replicaSet` only; none with `directConnection=true`)';
+const BY_COPY = 'what is written at the member that is reached goes on to all others, in all zones';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
 const BY_HASHRING = 'it passes series on to the receivers that their hash names, in whatever zone those are';
 const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement group, in whatever zone it is';
@@ -66,7 +75,7 @@ export const IN_ONE = 'a nodeSelector or podAffinity for it and what talks to it
 export const RING = /ingester|store-gateway/;
 
 /** Any Pod answers, whatever it asks others for. */
-export const ANY_ANSWERS: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_OSD, BY_SHARDS];
+export const ANY_ANSWERS: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY_OSD, BY_COPY, BY_SHARDS];
 /** Clients take the cluster IP, and what their requests lead to goes on from there. */
 export const GOES_ON = [...ANY_ANSWERS, OF_DATABASE, BY_ROLES, BY_WRITES, BY_STORAGES, BY_HASHRING];
 
@@ -86,12 +95,19 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/tiproxy/, '`zone` in `location-labels` of PD: from 1.1 on it prefers servers there', true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368, #106; bitnami/charts#13952
-  [/^:26379$/, 'asking Sentinel (port 26379) for the primary, and reads from replicas near', 'alone', BY_SENTINEL],
+  [/^:26379$/, `asking Sentinel (port 26379) for the primary, and ${NEAR}`, 'alone', BY_SENTINEL],
   [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
-  [/kafka|cp-server|automq/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
-  // apache/pulsar#3119
+  // automq.com "Eliminate Inter-Zone Traffic", AutoMQ tests/kafkatest; docs.warpstream.com, buf.build/docs/bufstream on `client.id`
+  [/automq/, '`automq_az=ZONE` in `client.id`, with `automq.zonerouter.channels` of brokers', /^:909\d$/, BY_BROKERS],
+  [/warpstream/, '`ws_az=ZONE` in `client.id`, or `-zonedCIDRBlocks` of agents', /^:909\d$/, BY_BROKERS],
+  [/bufstream/, '`zone=ZONE` in `client.id` of clients', /^:909\d$/, BY_BROKERS],
+  [/kafka-connect/, 'none is needed for its REST API; `consumer.client.rack` of workers for topics', true, BY_LEADER], // strimzi/strimzi-kafka-operator#6492
+  [/kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
+  // apache/pulsar#3104, #3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
-  [/pulsar|^:6650$/, 'none is known: one broker serves a topic, in whatever zone it is', /^:665\d$/],
+  [/pulsar|^:6650$/, 'none for a topic: one broker serves it; near clients by `ns-isolation-policy`', /^:665\d$/],
+  [/emqx|vernemq|hivemq\d?/, NONE, true, BY_QUEUE], // emqx-docs "Node Evacuation and Cluster Load Rebalancing"; vernemq/vernemq#2175
+  [/galera|xtradb-cluster/, '`gmcast.segment` by zone in `wsrep_provider_options` (once to each)', true, BY_COPY], // percona.com "New wsrep_provider_options in Galera 3.x"
   [/\bnats\b|^:4222$/, OF_NATS, 'several', BY_QUEUE],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
@@ -106,8 +122,8 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING],
   [/mimir.*store-gateway/, OF_MIMIR, 'surely', BY_RING],
   [RING, NONE, 'surely', BY_RING],
-  // grafana/loki#19558
-  [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, NONE, 'surely', BY_WRITES],
+  // grafana/loki#19558, #24180 (open), grafana/mimir#3107, grafana/tempo#4606, cortexproject/cortex-jsonnet#47
+  [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, OF_WRITES, 'surely', BY_WRITES],
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
   [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-\w+)|cortex(?!-t)|temporalio|^:723[3-5]$/, NONE, true, BY_ROLES],
@@ -116,10 +132,16 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   // vitessio/vitess#3355
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
   [/-(?:driver|head)-svc$/, `${IN_ONE} (\`spark.kubernetes.node.selector.*\` of Spark)`, true, BY_JOB], // kubeflow/spark-operator#2102, kuberay#2117
+  [/-serve-svc$/, '`RAY_SERVE_PROXY_PREFER_LOCAL_AZ_ROUTING`, on by default, prefers its zone', true, BY_PARTS], // ray-project/ray python/ray/serve/_private/constants.py
   [/talon-gateway/, '`TALON_ZONE_AFFINITY=true` (and `TALON_ZONE`, or its Node)', true, BY_ROLES], // milvus-io/talon#532
   [/\btrino\b/, '`node-scheduler.policy=topology`, with `node-scheduler.network-topology.*`', true, BY_ROLES], // trino#15705
   [/\bspegel/, 'a release of its chart for each zone, by `nodeSelector`', true, BY_ROLES], // spegel-org/spegel#461
-  [/\b(?:pinot|druid|starrocks|doris|milvus)/, NONE, true, BY_ROLES],
+  // apache/druid#18136; docs.pinot.apache.org "Query Options"; doris.apache.org "Resource Group"; seaweedfs#1608, #3404
+  [/\bdruid/, '`druid.broker.select.tier=preferred`, a tier by zone (releases after July 2025)', true, BY_ROLES],
+  [/\bpinot/, '`orderedPreferredPools` of queries, a pool of servers by zone (1.4 and newer)', true, BY_ROLES],
+  [/\bdoris/, '`resource_tags.location` of users, with backends grouped by zone', true, BY_ROLES],
+  [/seaweedfs/, '`-dataCenter` of filers and volume servers by zone (releases after August 2022)', true, BY_PARTS],
+  [/\b(?:starrocks|milvus|skywalking-oap|spicedb|quickwit|risingwave|greptime)/, NONE, true, BY_ROLES], // apache/skywalking advanced-deployment.md; authzed/docs#387; quickwit-oss/quickwit node-config.md; docs.risingwave.com, docs.greptime.com on architecture
   [/\balluxio\b/, '`alluxio.locality.rack` with the zone, of workers and clients', true, BY_SLOT], // Alluxio/alluxio#7893
   [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
   // thanos-io/thanos#5335
@@ -133,6 +155,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/^:10911$/, OF_ROCKETMQ, 'surely', BY_NAME],
   [/rocketmq/, OF_ROCKETMQ, /^:9876$/, BY_NAME],
   // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445; hazelcast#16678
+  [/activemq(?!-artemis)/, 'a transportConnector without `updateClusterClients` (the default)', true],
   [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
   [/couchbase/, '`preferredServerGroup` of clients, for reads from replicas', true],
   [/aerospike/, 'rack-aware reads of clients (`PREFER_RACK`), with racks by zone', true],
@@ -145,7 +168,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/yugabyte/, '`load_balance=true` and `topology_keys` with its zone, in smart drivers'],
   [/cassandra|cass-man\w*|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/],
-  [/mongos\b/, '`readPreference=nearest`, or tags of its zone: its Pods route to members of all zones'],
+  [/mongos\b|mongodb-sharded/, '`readPreference=nearest`, or tags of its zone, for reads', true, BY_PARTS],
   // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
   [/mongo(?!.*-search)|^:27017$/, '`readPreference=nearest`, or tags of its zone, for reads', 'several', BY_HELLO],
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
@@ -158,13 +181,11 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   // bitnami/charts#5201
   [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
   // PayU/redis-operator#152; redis.io "Redis cluster specification"
-  [/redis-?cluster/i, 'reads from replicas of its zone (`READONLY`), where the client can', 'several', BY_SLOT],
+  [/redis-?cluster/i, NEAR, 'several', BY_SLOT],
   // valkey-io/valkey-io.github.io#186
-  [
-    /redis|valkey|keydb|^:6379$/,
-    'in a cluster a client that reads from replicas of its zone (Valkey 8.0 and newer: `availability-zone` of servers, AZ affinity of GLIDE)',
-  ],
-  [/elasticsearch|opensearch|^:9200$/, OF_SHARDS, true, BY_SHARDS],
+  [/^(?!.*(?:keydb|dragonfly)).*(?:redis|valkey)|^:6379$/, OF_VALKEY],
+  [/opensearch/, OF_OPENSEARCH, true, BY_SHARDS],
+  [/elasticsearch|^:9200$/, OF_SHARDS, true, BY_SHARDS],
 ];
 
 /** By whole words: cortexlabs/istio-proxy is no Cortex (cortexlabs/cortex#2159), cockroachdb is Cockroach. */
