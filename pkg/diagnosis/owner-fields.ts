@@ -41,6 +41,7 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
 
 /** By marks of what applies objects from a source elsewhere, `key` or `key=value`: where a change goes; Sveltos lib/deployer, projectcontour/contour internal/provisioner, Deckhouse's policy heritage-label-objects.deckhouse.io. */
 export const TOOLS: Readonly<Record<string, string>> = {
+  'kustomize.toolkit.fluxcd.io/name': 'Flux owns it: the same change under spec.patches of Kustomization {value}',
   'kapp.k14s.io/app': 'kapp owns it: make the change in its source (an overlay of its App or PackageInstall)',
   'kro.run/resource-graph-definition-name': 'kro owns it: make the change in ResourceGraphDefinition {value}',
   'app.oam.dev/component': 'KubeVela owns it: make the change in component {value} of its Application',

@@ -20,7 +20,6 @@ const MARKS = [
   'app.kubernetes.io/component',
   'helm.sh/chart',
   'helm.toolkit.fluxcd.io/name',
-  'kustomize.toolkit.fluxcd.io/name',
   'eks.amazonaws.com/component',
   'addonmanager.kubernetes.io/mode',
   'olm.owner',
@@ -207,12 +206,10 @@ const byTool: By = ({ labels, annotations }) =>
   })[0];
 
 /** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */
-const byKustomization: By = ({ labels, managers }) => {
-  const [set, release] = [labels['kustomize.toolkit.fluxcd.io/name'], labels['helm.toolkit.fluxcd.io/name']];
-  if (set !== undefined) return `Flux owns it: the same change under spec.patches of Kustomization ${set}`;
-  const isOwn = release === undefined && managers.has('kustomize-controller');
-  return isOwn ? 'Flux owns it: make the change in its source' : undefined;
-};
+const byKustomization: By = ({ labels, managers }) =>
+  labels['helm.toolkit.fluxcd.io/name'] === undefined && managers.has('kustomize-controller')
+    ? 'Flux owns it: make the change in its source'
+    : undefined;
 
 const byHelmRelease: By = (question) => {
   const release = question.labels['helm.toolkit.fluxcd.io/name'];
@@ -279,8 +276,8 @@ const OWNERS: readonly (readonly [by: By, reverts: boolean])[] = [
   [byEks, false],
   [byAddOnManager, true],
   [byK3s, true],
-  [byTool, true],
   [byOperator, true],
+  [byTool, true],
   [byKustomization, true],
   [byHelmRelease, false],
   [byArgo, false],
