@@ -56,7 +56,6 @@ export interface ObjectReference {
   namespace?: string;
   name?: string;
   uid?: string;
-  resourceVersion?: string;
 }
 
 /** core/v1 Event. */

@@ -4,6 +4,7 @@ import type { Endpoint, EndpointHints, EndpointSlice, Node, Service } from '../.
 import { type Fields, createPool, defined, isFields } from '../../apis/values.ts';
 import type { Condition, StringMap } from '../../apis/meta.ts';
 import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
+import { parseQuantity } from '../../apis/quantity.ts';
 import { clientOfKind, steersClient } from '../bypasses/kinds.ts';
 import { writersIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
@@ -11,11 +12,10 @@ import { FieldError, asFields, asFlag, asStrings, asText, asWhole, having, listR
 import { type Metadata, fieldAt, fieldsIn, listIn, pickTexts, reader, stringsIn, textIn, textsIn } from './fields.ts';
 import { makerOf, releaseOf } from './workloads.ts';
 
-const QUANTITY = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/;
-
 const readQuantity = reader(
   'a quantity such as 4, 3920m or 1.5',
-  (value): value is string | number => ['string', 'number'].includes(typeof value) && QUANTITY.test(String(value)),
+  (value): value is string | number =>
+    ['string', 'number'].includes(typeof value) && parseQuantity(String(value)) !== undefined,
 );
 
 const readNode = shape({

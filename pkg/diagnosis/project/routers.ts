@@ -3,11 +3,12 @@ import type { LabelSelector } from '../../apis/admission.ts';
 import { type Fields, defined, isFields } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { unitsOf } from '../../apis/quantity.ts';
+import { parseYaml } from '../../apis/yaml.ts';
 import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import { configMapsIn, namesIn } from './names.ts';
 import type { RouterObject } from '../routers/types.ts';
-import { type Metadata, fieldsIn, flatYaml, imageIn, listIn, pickTexts } from './fields.ts';
+import { type Metadata, fieldsIn, imageIn, listIn, pickTexts } from './fields.ts';
 import { stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
@@ -103,11 +104,14 @@ export const POOLS = 'spec.ipAddressPools';
 export const RANGES = 'spec.serviceLoadBalancerIPs';
 export const EXTERNAL = 'spec.serviceExternalIPs';
 
-/** Plain values, and lists of names, at any depth by dotted path. */
-const scalarsIn = (value: unknown, path: string): (readonly [string, string])[] => {
-  if (isFields(value)) return Object.entries(value).flatMap(([key, inner]) => scalarsIn(inner, `${path}.${key}`));
-  if ([POOLS, RANGES, EXTERNAL].includes(path) && Array.isArray(value))
-    return [[path, value.map((own) => (isFields(own) ? textIn(own, 'cidr') : String(own))).join(',')]];
+const LISTS = new Set([POOLS, RANGES, EXTERNAL, 'localityLbSetting.distribute']);
+
+/** Plain values, and what these lists name, at any depth by dotted path. */
+const scalarsIn = (value: unknown, path = ''): (readonly [string, string])[] => {
+  if (isFields(value))
+    return Object.entries(value).flatMap(([key, inner]) => scalarsIn(inner, path === '' ? key : `${path}.${key}`));
+  if (LISTS.has(path) && Array.isArray(value))
+    return [[path, value.map((own) => (isFields(own) ? textIn(own, 'cidr') || 'set' : String(own))).join(',')]];
   return ['string', 'boolean', 'number'].includes(typeof value) ? [[path, String(value)]] : [];
 };
 
@@ -123,6 +127,9 @@ const FILES = /^(?:kube-proxy|antrea-config|istio(?:-|$))/;
 const only = (settings: StringMap, keys: RegExp): StringMap =>
   Object.fromEntries(Object.entries(settings).filter(([key]) => keys.test(key)));
 
+/** A longer file is no configuration of these. */
+const LONGEST = 100_000;
+
 /** Configuration of kube-proxy, Cilium, Terway, Antrea, Istio or ingress-nginx; undefined for any other ConfigMap. */
 const configIn = (object: Fields, name: string): StringMap | undefined => {
   const data = stringsIn(object, 'data');
@@ -132,9 +139,9 @@ const configIn = (object: Fields, name: string): StringMap | undefined => {
   const upstream = only(data, /^service-upstream$/);
   if (Object.keys(upstream).length > 0) return upstream;
   if (!FILES.test(name) || (name.startsWith('istio') && data['mesh'] === undefined)) return undefined;
-  // Of a list it counts that it is there.
-  const files = Object.values(data).map((text) => only(flatYaml(text.replace(/ distribute:$/m, '$& set')), FILE_KEYS));
-  return Object.assign({}, ...files) as StringMap;
+  const settings = Object.values(data).flatMap((text) => scalarsIn(parseYaml(text.slice(0, LONGEST))));
+  // kubeadm writes `mode: ""` for the default.
+  return only(Object.fromEntries(settings.filter(([, value]) => value !== '')), FILE_KEYS);
 };
 
 /** Keys whose values are the names that Nodes have for their zones; those of Cinder's driver may differ. */
@@ -191,9 +198,9 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
       const { matchExpressions = [] } = selectorOf({ matchExpressions: spec['requirements'] });
       const { kind: of, name: nodeClass } = pickTexts(fieldsIn(spec, 'nodeClassRef'), 'kind', 'name');
       const used = stringsIn(object, 'status.resources');
-      const full = scalarsIn(fieldsIn(object, 'spec.limits'), '').flatMap(([path, most]) => {
-        const { [path.slice(1)]: now = '0' } = used;
-        return (unitsOf(now) ?? 0) >= (unitsOf(most) ?? Infinity) ? `${path.slice(1)} ${now} of ${most}` : [];
+      const full = scalarsIn(fieldsIn(object, 'spec.limits')).flatMap(([path, most]) => {
+        const { [path]: now = '0' } = used;
+        return (unitsOf(now) ?? 0) >= (unitsOf(most) ?? Infinity) ? `${path} ${now} of ${most}` : [];
       });
       const settings = defined({ nodeClass: `${of}/${nodeClass}`, full: full.join(', ') || undefined });
       return { ...own, nodes: [{ matchExpressions }], settings };

@@ -14,11 +14,7 @@ const AUDIT_SCRIPT = `
   const body = table.tBodies[0];
   const rows = Array.from(body.rows);
   const headers = Array.from(table.tHead.rows[0].cells);
-  const text = new Map();
-  const textOf = (row) => {
-    if (!text.has(row)) text.set(row, row.textContent.toLowerCase());
-    return text.get(row);
-  };
+  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
 
   // Numbers and texts alike; what is not known stays last in either direction.
   const compare = (index, numeric, sign) => (a, b) => {
@@ -50,7 +46,7 @@ const AUDIT_SCRIPT = `
       const visible =
         (verdict.value === '' || row.dataset.verdict === verdict.value) &&
         (cause.value === '' || row.dataset.cause === cause.value) &&
-        words.every((word) => textOf(row).includes(word));
+        words.every((word) => texts.get(row).includes(word));
       row.hidden = !visible;
       if (visible) count += 1;
     }
@@ -75,21 +71,19 @@ const AUDIT_SCRIPT = `
 })();
 `;
 
-const LIGHT = `
---page: #ffffff; --panel: #f5f7f9; --text: #1b1f24; --muted: #545d68; --line: #d3d9e0; --accent: #0a58a6;
---good: #14682f; --warn: #7d4a00; --bad: #b02a1c; --ring: #0a58a6;
---stay-1: #dcf3e5; --stay-1-text: #0b4a25; --stay-2: #a9e0c0; --stay-2-text: #073a1c;
---stay-3: #63c28c; --stay-3-text: #04240f; --stay-4: #1b7643; --stay-4-text: #ffffff;
---cross-1: #fdeed8; --cross-1-text: #5a2e00; --cross-2: #f8cf98; --cross-2-text: #472400;
---cross-3: #ec9b48; --cross-3-text: #2e1700; --cross-4: #ad4a06; --cross-4-text: #ffffff;`;
-
-const DARK = `
---page: #0f1419; --panel: #1a2129; --text: #e6edf3; --muted: #a3b0bd; --line: #37414c; --accent: #79bdff;
---good: #62d186; --warn: #f1b84b; --bad: #ff9a90; --ring: #79bdff;
---stay-1: #10301f; --stay-1-text: #b9f0ce; --stay-2: #174a2e; --stay-2-text: #cdf6dc;
---stay-3: #1d6640; --stay-3-text: #ffffff; --stay-4: #46c27d; --stay-4-text: #04200f;
---cross-1: #392711; --cross-1-text: #ffdcae; --cross-2: #5a390f; --cross-2-text: #ffe4c2;
---cross-3: #82490a; --cross-3-text: #ffffff; --cross-4: #e8943a; --cross-4-text: #1a0e00;`;
+/** Colors of both schemes; paper is light. */
+const COLORS = `
+--page: light-dark(#ffffff, #0f1419); --panel: light-dark(#f5f7f9, #1a2129); --text: light-dark(#1b1f24, #e6edf3);
+--muted: light-dark(#545d68, #a3b0bd); --line: light-dark(#d3d9e0, #37414c); --accent: light-dark(#0a58a6, #79bdff);
+--good: light-dark(#14682f, #62d186); --warn: light-dark(#7d4a00, #f1b84b); --bad: light-dark(#b02a1c, #ff9a90);
+--stay-1: light-dark(#dcf3e5, #10301f); --stay-1-text: light-dark(#0b4a25, #b9f0ce);
+--stay-2: light-dark(#a9e0c0, #174a2e); --stay-2-text: light-dark(#073a1c, #cdf6dc);
+--stay-3: light-dark(#63c28c, #1d6640); --stay-3-text: light-dark(#04240f, #ffffff);
+--stay-4: light-dark(#1b7643, #46c27d); --stay-4-text: light-dark(#ffffff, #04200f);
+--cross-1: light-dark(#fdeed8, #392711); --cross-1-text: light-dark(#5a2e00, #ffdcae);
+--cross-2: light-dark(#f8cf98, #5a390f); --cross-2-text: light-dark(#472400, #ffe4c2);
+--cross-3: light-dark(#ec9b48, #82490a); --cross-3-text: light-dark(#2e1700, #ffffff);
+--cross-4: light-dark(#ad4a06, #e8943a); --cross-4-text: light-dark(#ffffff, #1a0e00);`;
 
 const CELLS = [1, 2, 3, 4]
   .flatMap((level) =>
@@ -100,8 +94,7 @@ const CELLS = [1, 2, 3, 4]
   .join('\n');
 
 const BASE = `
-:root { color-scheme: light dark; ${LIGHT} }
-@media screen and (prefers-color-scheme: dark) { :root { ${DARK} } }
+:root { color-scheme: light dark; ${COLORS} }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
 html { font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif; }
@@ -115,7 +108,7 @@ p { margin: 4px 0 12px; max-width: 80ch; }
 .muted { color: var(--muted); }
 code { font: .9em ui-monospace, 'Cascadia Code', 'Noto Sans Mono', monospace; overflow-wrap: anywhere; }
 button, input, select { font: inherit; color: inherit; }
-:focus-visible { outline: 3px solid var(--ring); outline-offset: 2px; border-radius: 4px; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 `;
 
 const SUMMARY = `
@@ -157,7 +150,7 @@ td.service { overflow-wrap: anywhere; min-width: 148px; }
 .Effective { color: var(--good); } .NotWanted { color: var(--warn); } .Ineffective { color: var(--bad); }
 #services thead th { position: sticky; top: 0; z-index: 1; padding: 0; }
 th button { all: unset; box-sizing: border-box; display: block; width: 100%; padding: 8px; cursor: pointer; text-decoration: underline dotted var(--muted); text-underline-offset: 4px; }
-th button:focus-visible { outline: 3px solid var(--ring); outline-offset: -3px; }
+th button:focus-visible { outline: 3px solid var(--accent); outline-offset: -3px; }
 th button:hover { color: var(--accent); }
 [aria-sort=ascending] button::after { content: '\\a0↑'; color: var(--accent); font-weight: 700; }
 [aria-sort=descending] button::after { content: '\\a0↓'; color: var(--accent); font-weight: 700; }
@@ -169,7 +162,7 @@ tbody tr:hover { background: var(--panel); }
 .plain { cursor: pointer; } .plain:hover { border-color: var(--accent); color: var(--accent); }
 .show { all: unset; cursor: pointer; color: var(--accent); text-decoration: underline; overflow-wrap: anywhere; }
 .causes .service { white-space: nowrap; }
-.show:focus-visible { outline: 3px solid var(--ring); outline-offset: 2px; border-radius: 4px; }
+.show:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 #shown { font-size: .9rem; color: var(--muted); padding: 6px 0; }
 `;
 
@@ -208,11 +201,9 @@ const PRINT = `
   .show { color: inherit; text-decoration: none; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   #services thead th { position: static; }
-  thead { display: table-header-group; }
   tr, .cards li, .findings li, .heat-map, .bar { break-inside: avoid; }
   h2 { break-after: avoid; }
-  th, td { padding: 4px 6px; }
-  th button { padding: 4px 6px; }
+  th, td, th button { padding: 4px 6px; }
   td.why { min-width: 280px; }
   .scroll { overflow: visible; }
 }
