@@ -185,83 +185,55 @@ const waiting = (zone: string, hint: string): Endpoint =>
   at(zone, { conditions: { ready: false }, hints: hintsFor(hint) });
 
 describe('what is removed from a slice when hints are switched off', () => {
-  const cases: (readonly [name: string, slice: () => EndpointSlice, want: unknown[]])[] = [
-    ['nothing of an unhinted slice', () => sliceOf(at('a'), at('b')), [undefined, undefined]],
+  const labelled = (labels: StringMap, ...endpoints: Endpoint[]) => having({ labels }, ...endpoints);
+  const evacuated = (one: EndpointSlice): EndpointSlice => moved([one], [ALL])[0] as EndpointSlice;
+  const left = waiting('b', `${NOT_READY}b`);
+  const plan = { [ANNOTATION_PLAN]: 'zones' };
+  const planned = [routed('a', 'a', 'b'), routed('b')];
+  const none = [undefined, undefined];
+  const cases: (readonly [name: string, of: EndpointSlice, want: unknown[]])[] = [
+    ['nothing of an unhinted slice', sliceOf(at('a'), at('b')), none],
     [
       "nothing of kube-controller-manager's",
-      () => sliceOf(routed('a'), routed('b', 'b', 'c'), at('c')),
+      sliceOf(routed('a'), routed('b', 'b', 'c'), at('c')),
       [['a'], ['b', 'c'], undefined],
     ],
-    [
-      'same-zone hints',
-      () => having({ labels: { [LABEL_STRATEGY]: 'same-zone' } }, routed('a'), waiting('b', `${NOT_READY}b`)),
-      [undefined, undefined],
-    ],
+    ['same-zone hints', labelled({ [LABEL_STRATEGY]: 'same-zone' }, routed('a'), left), none],
     [
       'hints of an observed strategy are not ours',
-      () => having({ labels: { [LABEL_STRATEGY]: 'observe-load-aware' } }, routed('a'), routed('b')),
+      labelled({ [LABEL_STRATEGY]: 'observe-load-aware' }, routed('a'), routed('b')),
       [['a'], ['b']],
     ],
-    [
-      "hints by Gardener's label",
-      () => having({ labels: { [LABEL_CONSIDER]: 'true' } }, routed('a'), routed('b')),
-      [undefined, undefined],
-    ],
-    [
-      'a plan, also where the label is gone',
-      () => having({ annotations: { [ANNOTATION_PLAN]: 'zones' } }, routed('a', 'a', 'b'), routed('b')),
-      [undefined, undefined],
-    ],
+    ["hints by Gardener's label", labelled({ [LABEL_CONSIDER]: 'true' }, routed('a'), routed('b')), none],
+    ['a plan, also where the label is gone', having({ annotations: plan }, ...planned), none],
     [
       'a plan without hints, and a resync',
-      () => having({ annotations: { [ANNOTATION_PLAN]: 'spread', [ANNOTATION_TOUCHED]: 'then' } }, at('a')),
+      having({ annotations: { [ANNOTATION_PLAN]: 'spread', [ANNOTATION_TOUCHED]: 'then' } }, at('a')),
       [undefined],
     ],
-    [
-      'an evacuation of a slice without hints',
-      () => moved([sliceOf(at('a'), at('b'))], [{ zone: 'a', percent: 100, rounding: 'Up' }])[0] as EndpointSlice,
-      [undefined, undefined],
-    ],
+    ['an evacuation of a slice without hints', evacuated(sliceOf(at('a'), at('b'))), none],
     [
       "an evacuation, and kube-controller-manager's hints come back",
-      () =>
-        moved(
-          [sliceOf(routed('a'), routed('b'), routed('c'))],
-          [{ zone: 'a', percent: 100, rounding: 'Up' }],
-        )[0] as EndpointSlice,
+      evacuated(sliceOf(routed('a'), routed('b'), routed('c'))),
       [['a'], ['b'], ['c']],
     ],
     [
       'an evacuation of a planned slice',
-      () => {
-        const planned = having(
-          { labels: { [LABEL_STRATEGY]: 'load-aware' }, annotations: { [ANNOTATION_PLAN]: 'zones' } },
-          routed('a', 'a', 'b'),
-          routed('b'),
-        );
-        return moved([planned], [{ zone: 'a', percent: 100, rounding: 'Up' }])[0] as EndpointSlice;
-      },
-      [undefined, undefined],
+      evacuated(having({ labels: { [LABEL_STRATEGY]: 'load-aware' }, annotations: plan }, ...planned)),
+      none,
     ],
     [
       'hints for no client without a mark that could be read',
-      () =>
-        having(
-          { annotations: { [ANNOTATION_EVACUATED]: '{' } },
-          routed('a', NOWHERE),
-          waiting('b', `${NOT_READY}b`),
-          routed('c'),
-        ),
+      having({ annotations: { [ANNOTATION_EVACUATED]: '{' } }, routed('a', NOWHERE), left, routed('c')),
       [undefined, undefined, ['c']],
     ],
   ];
-  for (const [name, given, want] of cases)
+  for (const [name, before, want] of cases)
     it(name, () => {
-      const before = given();
       const after = applyJsonPatch(before, releaseOperations(before));
       expect(hintsIn([after])).to.deep.equal(want);
-      const left = Object.keys(after.metadata?.annotations ?? {});
-      expect(left.filter((key) => [ANNOTATION_EVACUATED, ANNOTATION_PLAN, ANNOTATION_TOUCHED].includes(key))).to.be
+      const kept = Object.keys(after.metadata?.annotations ?? {});
+      expect(kept.filter((key) => [ANNOTATION_EVACUATED, ANNOTATION_PLAN, ANNOTATION_TOUCHED].includes(key))).to.be
         .empty;
       expect(releaseOperations(after)).to.deep.equal([]);
     });

@@ -46,8 +46,14 @@ const brief = (decision: ZoneDecision): string => {
   return `${about} ${moves ? zone : `stays ${zone}`} ${record === undefined ? 'no record' : formatRecord(record)}`;
 };
 
+const HELD = { zone: 'north', record: ours };
+const TAKEN = { zone: 'north', record: overCloud };
 const TAKES = [north({ takeover: true })];
 const OFF = [north({ topologyEnabled: false })];
+const NONE = 'no zone no record';
+const gone = [north({ deletionTimestamp: '2026-01-01T00:00:00Z' })];
+const westOff = [nodeGroup('west', { nodes: ['n1'], topologyEnabled: false })];
+const both = (...managers: string[]) => ({ zoneManagers: managers, memberManagers: managers });
 const west = (options: Parameters<typeof nodeGroup>[1] = {}) => nodeGroup('west', { nodes: ['n1'], ...options });
 const KUBEEDGE = ['controllermanager'];
 const OURS = 'write Assigned [north] north {"zone":"north"}';
@@ -76,7 +82,7 @@ const tables: Record<string, Case[]> = {
     ['another group', { groups: [nodeGroup('south', { nodes: ['s1'] })] }, 'none'],
     ['a Node without zone', {}, OURS, /Node n1 .*NodeGroup north.*no value to "north"/],
     ['by labels', { groups: [nodeGroup('north', { matchLabels: { site: 'north' } })] }, OURS],
-    ['a zone that is ours', { zone: 'north', record: ours }, 'settled Assigned [north]'],
+    ['a zone that is ours', HELD, 'settled Assigned [north]'],
     ['a zone that happens to be the same', { zone: 'north' }, 'settled AlreadyInZone [north]'],
     [
       'no name of a label',
@@ -99,38 +105,25 @@ const tables: Record<string, Case[]> = {
   takeover: [
     ['a zone of a cloud', { zone: 'eu-1a' }, FOREIGN, /"eu-1a".*takeover: "true"/],
     ['the same with takeover', { zone: 'eu-1a', groups: TAKES }, `write Assigned [north] ${OVER_CLOUD}`],
-    ['taken over', { zone: 'north', record: overCloud, groups: TAKES }, 'settled Assigned [north]'],
-    [
-      'withdrawn',
-      { zone: 'north', record: overCloud },
-      'write Restored [north] eu-1a no record',
-      /may not take it over any more/,
-    ],
+    ['taken over', { ...TAKEN, groups: TAKES }, 'settled Assigned [north]'],
+    ['withdrawn', TAKEN, 'write Restored [north] eu-1a no record', /may not take it over any more/],
     ['by the old group only', { zone: 'south', record: south() }, 'write Restored [north] eu-1a no record'],
   ],
   restoration: [
-    ['no topology any more', { zone: 'north', record: ours, groups: OFF }, 'write Restored [] no zone no record'],
+    ['no topology any more', { ...HELD, groups: OFF }, `write Restored [] ${NONE}`],
     [
       'no group any more',
-      { zone: 'north', record: overCloud, groups: [] },
+      { ...TAKEN, groups: [] },
       'write Restored [] eu-1a no record',
       /"north" to "eu-1a", as before/,
     ],
-    [
-      'a group on its way out',
-      { zone: 'north', record: ours, groups: [north({ deletionTimestamp: '2026-01-01T00:00:00Z' })] },
-      'write Restored [] no zone no record',
-    ],
+    ['a group on its way out', { ...HELD, groups: gone }, `write Restored [] ${NONE}`],
     [
       'a zone that the cloud has set since',
       { zone: 'eu-1b', record: overCloud, groups: [] },
       'write Released [] stays eu-1b no record',
     ],
-    [
-      'a label that is gone and was ours alone',
-      { record: ours, groups: [] },
-      'write Released [] stays no zone no record',
-    ],
+    ['a label that is gone and was ours alone', { record: ours, groups: [] }, `write Released [] stays ${NONE}`],
     [
       "a label that is gone and was a cloud's",
       { record: overCloud, groups: [] },
@@ -140,25 +133,21 @@ const tables: Record<string, Case[]> = {
     ['a zone of another writer', { zone: 'eu-1a', groups: [] }, 'none'],
     [
       'a zone that KubeEdge wrote again',
-      { zone: 'north', record: ours, zoneManagers: KUBEEDGE, groups: [] },
+      { ...HELD, zoneManagers: KUBEEDGE, groups: [] },
       'write Released [] stays north no record',
     ],
     [
       "the same, where a cloud's was before",
-      { zone: 'north', record: overCloud, zoneManagers: KUBEEDGE, groups: [] },
+      { ...TAKEN, zoneManagers: KUBEEDGE, groups: [] },
       'refused ManagedByKubeEdge []',
       /before the group it was "eu-1a"/,
     ],
   ],
   'several groups': [
     ['both with topology', { groups: [west(), north()] }, SEVERAL, /NodeGroups north, west/],
-    ['one with topology', { groups: [west({ topologyEnabled: false }), north()] }, SEVERAL],
-    ['none with topology', { groups: [west({ topologyEnabled: false }), ...OFF] }, 'none'],
-    [
-      'a zone of ours stays',
-      { zone: 'north', record: ours, groups: [...OFF, west({ topologyEnabled: false })] },
-      SEVERAL,
-    ],
+    ['one with topology', { groups: [...westOff, north()] }, SEVERAL],
+    ['none with topology', { groups: [...westOff, ...OFF] }, 'none'],
+    ['a zone of ours stays', { ...HELD, groups: [...OFF, ...westOff] }, SEVERAL],
     ['with takeover as well', { zone: 'eu-1a', groups: [...TAKES, west({ takeover: true })] }, SEVERAL],
   ],
   rivals: [
@@ -168,24 +157,12 @@ const tables: Record<string, Case[]> = {
       MANAGED,
       /KubeEdge's own controller wrote/,
     ],
-    ['over ours', { zone: 'north', record: ours, zoneManagers: KUBEEDGE }, MANAGED],
+    ['over ours', { ...HELD, zoneManagers: KUBEEDGE }, MANAGED],
     ['another value', { zone: 'south', zoneManagers: KUBEEDGE, groups: TAKES }, MANAGED],
     ['another value after ours', { zone: 'south', record: ours, zoneManagers: KUBEEDGE, groups: TAKES }, MANAGED],
-    [
-      'another name, known from its own label',
-      { zone: 'north', zoneManagers: ['edge-apps'], memberManagers: ['edge-apps'] },
-      MANAGED,
-    ],
-    [
-      'a person wrote both',
-      { zone: 'north', zoneManagers: ['kubectl-label'], memberManagers: ['kubectl-label'] },
-      'settled AlreadyInZone [north]',
-    ],
-    [
-      'we wrote both',
-      { zone: 'north', record: ours, zoneManagers: ['flow-controller'], memberManagers: ['flow-controller'] },
-      'settled Assigned [north]',
-    ],
+    ['another name, known from its own label', { zone: 'north', ...both('edge-apps') }, MANAGED],
+    ['a person wrote both', { zone: 'north', ...both('kubectl-label') }, 'settled AlreadyInZone [north]'],
+    ['we wrote both', { ...HELD, ...both('flow-controller') }, 'settled Assigned [north]'],
     [
       'a cloud wrote it',
       { zone: 'eu-1a', zoneManagers: ['cloud-controller-manager'], memberManagers: KUBEEDGE },

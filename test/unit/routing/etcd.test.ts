@@ -26,64 +26,50 @@ const crdWith = (clientService: unknown, around: object = {}, version: object = 
 
 describe('etcdFieldSupportFromCrd', () => {
   const maps = { labels: { type: 'object' }, annotations: { type: 'object' } };
+  const KEPT = { 'x-kubernetes-preserve-unknown-fields': true };
+  const field = (schema: object) => ({ properties: { trafficDistribution: schema } });
+  const close = { enum: ['PreferClose'] };
+  const accepting = (
+    trafficDistribution: EtcdFieldSupport['trafficDistribution'],
+    labels = true,
+    annotations = labels,
+  ) => ({
+    trafficDistribution,
+    labels,
+    annotations,
+  });
+  const NONE_SERVED = { spec: { versions: [{ name: 'v1alpha1', served: true }] } };
   const cases: { name: string; crd: unknown; version?: string; expected: EtcdFieldSupport }[] = [
     {
       name: 'druid 0.36',
       crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.all),
-      expected: { ...DRUID_FIELD_SUPPORT, trafficDistribution: ['PreferSameZone', 'PreferSameNode', 'PreferClose'] },
+      expected: accepting(['PreferSameZone', 'PreferSameNode', 'PreferClose']),
     },
-    {
-      name: 'druid up to 0.35',
-      crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.preferClose),
-      expected: { trafficDistribution: ['PreferClose'], labels: true, annotations: true },
-    },
-    {
-      name: 'druid without the field',
-      crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.none),
-      expected: { trafficDistribution: [], labels: true, annotations: true },
-    },
-    {
-      name: 'labels only',
-      crd: crdWith({ properties: { labels: {} } }),
-      expected: { trafficDistribution: [], labels: true, annotations: false },
-    },
+    { name: 'up to 0.35', crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.preferClose), expected: accepting(['PreferClose']) },
+    { name: 'druid without the field', crd: etcdCrd(DRUID_TRAFFIC_DISTRIBUTION.none), expected: accepting([]) },
+    { name: 'labels only', crd: crdWith({ properties: { labels: {} } }), expected: accepting([], true, false) },
     {
       name: 'a string without enum',
       crd: crdWith({ properties: { ...maps, trafficDistribution: { type: 'string' } } }),
-      expected: { trafficDistribution: ALL, labels: true, annotations: true },
+      expected: accepting(ALL),
     },
     {
       name: 'strange members of the enum',
-      crd: crdWith({ properties: { trafficDistribution: { enum: ['PreferClose', null, 7] } } }),
-      expected: { trafficDistribution: ['PreferClose'], labels: false, annotations: false },
+      crd: crdWith(field({ enum: ['PreferClose', null, 7] })),
+      expected: accepting(['PreferClose'], false),
     },
+    { name: 'unknown fields kept on the block', crd: crdWith({ ...KEPT, properties: {} }), expected: accepting(ALL) },
     {
-      name: 'unknown fields kept on the block',
-      crd: crdWith({ 'x-kubernetes-preserve-unknown-fields': true, properties: {} }),
-      expected: { trafficDistribution: ALL, labels: true, annotations: true },
+      name: 'and the field described',
+      crd: crdWith({ ...KEPT, ...field(close) }),
+      expected: accepting(['PreferClose']),
     },
-    {
-      name: 'unknown fields kept on the block, the field described all the same',
-      crd: crdWith({
-        'x-kubernetes-preserve-unknown-fields': true,
-        properties: { trafficDistribution: { enum: ['PreferClose'] } },
-      }),
-      expected: { trafficDistribution: ['PreferClose'], labels: true, annotations: true },
-    },
-    {
-      name: 'unknown fields kept above, no block described',
-      crd: crdWith(undefined, { 'x-kubernetes-preserve-unknown-fields': true }),
-      expected: { trafficDistribution: ALL, labels: true, annotations: true },
-    },
-    {
-      name: 'unknown fields kept above, pruned on the block',
-      crd: crdWith({ properties: maps }, { 'x-kubernetes-preserve-unknown-fields': true }),
-      expected: { trafficDistribution: [], labels: true, annotations: true },
-    },
+    { name: 'unknown fields kept above, no block', crd: crdWith(undefined, KEPT), expected: accepting(ALL) },
+    { name: 'kept above, pruned on the block', crd: crdWith({ properties: maps }, KEPT), expected: accepting([]) },
     { name: 'no block', crd: crdWith(undefined), expected: NONE },
     { name: 'another version', crd: etcdCrd(), version: 'v1beta7', expected: NONE },
     { name: 'a version that is not served', crd: crdWith({ properties: maps }, {}, { served: false }), expected: NONE },
-    { name: 'no schema', crd: { spec: { versions: [{ name: 'v1alpha1', served: true }] } }, expected: NONE },
+    { name: 'no schema', crd: NONE_SERVED, expected: NONE },
     { name: 'no versions', crd: { spec: {} }, expected: NONE },
     { name: 'undefined', crd: undefined, expected: NONE },
     { name: 'a string', crd: 'x', expected: NONE },
@@ -97,19 +83,12 @@ describe('etcdFieldSupportFromCrd', () => {
 
 describe('etcdSettings', () => {
   const sameNode = strategySettings({ major: 1, minor: 34 }, 'same-node');
-  const fallbacks: readonly (readonly [
-    name: string,
-    settings: RoutingSettings,
-    values: readonly string[],
-    expected: string | undefined,
-  ])[] = [
-    ['PreferSameZone stays', routingSettings({ major: 1, minor: 34 }), ALL, 'PreferSameZone'],
-    [
-      'PreferSameZone becomes PreferClose',
-      routingSettings({ major: 1, minor: 34 }),
-      ['PreferClose', 'PreferSameNode'],
-      'PreferClose',
-    ],
+  const sameZone = routingSettings({ major: 1, minor: 34 });
+  const older = ['PreferClose', 'PreferSameNode'];
+  type Fallback = readonly [name: string, of: RoutingSettings, values: readonly string[], is: string | undefined];
+  const fallbacks: readonly Fallback[] = [
+    ['PreferSameZone stays', sameZone, ALL, 'PreferSameZone'],
+    ['PreferSameZone becomes PreferClose', sameZone, older, 'PreferClose'],
     ['PreferSameNode stays', sameNode, ALL, 'PreferSameNode'],
     ['PreferSameNode becomes PreferSameZone', sameNode, ['PreferClose', 'PreferSameZone'], 'PreferSameZone'],
     ['PreferSameNode becomes PreferClose', sameNode, ['PreferClose'], 'PreferClose'],

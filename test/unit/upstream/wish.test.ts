@@ -17,80 +17,37 @@ describe('wishOf', () => {
     readonly version?: number;
     readonly gates?: FeatureGates;
   };
+  const mode = (value: string): Given => ({ annotations: { [MODE]: value } });
+  const beside = (value: string): Given => ({ annotations: { ...AUTO, [HINTS]: value } });
+  const BY_SHARES = 'proportional by topology-mode';
+  const NONE = 'none by topology-mode';
+  const BY_FIELD = 'by trafficDistribution';
+  const NO_FIELD = `none ${BY_FIELD}, unknown`;
+  const NOT_RECOGNIZED = 'TrafficDistributionNotRecognized';
   const wishes: (readonly [name: string, given: Given, wish: string, reason: string])[] = [
     ['nothing', {}, 'none by none', 'NotRequested'],
-    ['Auto', { annotations: AUTO }, 'proportional by topology-mode', 'ProportionalHints'],
-    ['auto', { annotations: { [MODE]: 'auto' } }, 'proportional by topology-mode', 'ProportionalHints'],
-    ['the older key', { annotations: older }, 'proportional by topology-mode', 'ProportionalHints'],
-    [
-      'the older key in 1.24',
-      { annotations: older, version: 24 },
-      'proportional by topology-mode',
-      'ProportionalHints',
-    ],
-    ['the newer key in 1.27', { annotations: AUTO, version: 27 }, 'proportional by topology-mode', 'ProportionalHints'],
-    [
-      'the newer key in 1.26',
-      { annotations: AUTO, version: 26 },
-      'none by topology-mode, unknown',
-      'AnnotationKeyNotRead',
-    ],
-    ['Auto and the field', { annotations: AUTO, ...PREFER }, 'proportional by topology-mode', 'AnnotationWins'],
-    ['AUTO', { annotations: { [MODE]: 'AUTO' } }, 'none by topology-mode, unknown', 'AnnotationNotRecognized'],
-    ['a space', { annotations: { [MODE]: 'auto ' } }, 'none by topology-mode, unknown', 'AnnotationNotRecognized'],
-    ['Disabled', { annotations: { [MODE]: 'Disabled' } }, 'none by topology-mode', 'AnnotationNotRecognized'],
-    ['a heuristic of others', { annotations: { [MODE]: 'a.b/c' } }, 'none by topology-mode', 'AnnotationNotRecognized'],
-    ['an empty annotation', { annotations: { [MODE]: '' } }, 'none by none', 'AnnotationNotRecognized'],
-    [
-      'Disabled by the older key',
-      { annotations: { ...AUTO, [HINTS]: 'Disabled' } },
-      'none by topology-mode',
-      'AnnotationNotRecognized',
-    ],
-    [
-      'an empty older key',
-      { annotations: { ...AUTO, [HINTS]: '' } },
-      'none by topology-mode',
-      'AnnotationNotRecognized',
-    ],
-    [
-      'AUTO and the field',
-      { annotations: { [MODE]: 'AUTO' }, ...PREFER },
-      'same-zone by trafficDistribution',
-      'SameZoneRequested',
-    ],
-    [
-      'gate off by default in 1.23',
-      { annotations: older, version: 23 },
-      'none by topology-mode',
-      'HintsControllerGateOff',
-    ],
-    [
-      'gate off, field set',
-      { annotations: older, ...PREFER, version: 31, ...off },
-      'none by topology-mode',
-      'HintsControllerGateOff',
-    ],
-    ['PreferClose', PREFER, 'same-zone by trafficDistribution', 'SameZoneRequested'],
-    ['PreferSameNode', { value: 'PreferSameNode' }, 'same-node by trafficDistribution', 'SameNodeRequested'],
-    [
-      'PreferSameZone in 1.33',
-      { value: 'PreferSameZone', version: 33 },
-      'none by trafficDistribution, unknown',
-      'TrafficDistributionNotRecognized',
-    ],
-    [
-      'a value from the future',
-      { value: 'PreferMoon' },
-      'none by trafficDistribution, unknown',
-      'TrafficDistributionNotRecognized',
-    ],
-    [
-      'a name of every object',
-      { value: 'toString' },
-      'none by trafficDistribution, unknown',
-      'TrafficDistributionNotRecognized',
-    ],
+    ['Auto', { annotations: AUTO }, BY_SHARES, 'ProportionalHints'],
+    ['auto', mode('auto'), BY_SHARES, 'ProportionalHints'],
+    ['the older key', { annotations: older }, BY_SHARES, 'ProportionalHints'],
+    ['the older key in 1.24', { annotations: older, version: 24 }, BY_SHARES, 'ProportionalHints'],
+    ['the newer key in 1.27', { annotations: AUTO, version: 27 }, BY_SHARES, 'ProportionalHints'],
+    ['the newer key in 1.26', { annotations: AUTO, version: 26 }, `${NONE}, unknown`, 'AnnotationKeyNotRead'],
+    ['Auto and the field', { annotations: AUTO, ...PREFER }, BY_SHARES, 'AnnotationWins'],
+    ['AUTO', mode('AUTO'), `${NONE}, unknown`, 'AnnotationNotRecognized'],
+    ['a space', mode('auto '), `${NONE}, unknown`, 'AnnotationNotRecognized'],
+    ['Disabled', mode('Disabled'), NONE, 'AnnotationNotRecognized'],
+    ['a heuristic of others', mode('a.b/c'), NONE, 'AnnotationNotRecognized'],
+    ['an empty annotation', mode(''), 'none by none', 'AnnotationNotRecognized'],
+    ['Disabled by the older key', beside('Disabled'), NONE, 'AnnotationNotRecognized'],
+    ['an empty older key', beside(''), NONE, 'AnnotationNotRecognized'],
+    ['AUTO and the field', { ...mode('AUTO'), ...PREFER }, `same-zone ${BY_FIELD}`, 'SameZoneRequested'],
+    ['gate off by default in 1.23', { annotations: older, version: 23 }, NONE, 'HintsControllerGateOff'],
+    ['gate off, field set', { annotations: older, ...PREFER, version: 31, ...off }, NONE, 'HintsControllerGateOff'],
+    ['PreferClose', PREFER, `same-zone ${BY_FIELD}`, 'SameZoneRequested'],
+    ['PreferSameNode', { value: 'PreferSameNode' }, `same-node ${BY_FIELD}`, 'SameNodeRequested'],
+    ['a value that 1.33 does not know', { value: 'PreferSameZone', version: 33 }, NO_FIELD, NOT_RECOGNIZED],
+    ['a value from the future', { value: 'PreferMoon' }, NO_FIELD, NOT_RECOGNIZED],
+    ['a name of every object', { value: 'toString' }, NO_FIELD, NOT_RECOGNIZED],
   ];
   for (const [name, { annotations = {}, value, version = 36, gates = {} }, expected, reason] of wishes) {
     it(`${name}: ${expected}, ${reason}`, () => {

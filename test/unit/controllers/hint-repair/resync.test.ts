@@ -24,7 +24,7 @@ describe('hint repair', () => {
   /** `namespace/name` of slices that admission leaves as they are. */
   let bare: Set<string>;
   let failure: Error | undefined;
-  let touched: { name: string; at: number; patch: unknown }[];
+  let writes: { name: string; at: number; patch: unknown }[];
   let events: EventInput[];
   let repair: ReturnType<typeof createResync>;
   beforeEach(() => {
@@ -33,10 +33,10 @@ describe('hint repair', () => {
     works = true;
     bare = new Set();
     failure = undefined;
-    touched = [];
+    writes = [];
     events = [];
     const patch = (_resource: unknown, { name, namespace = '' }: ObjectRef, _type: unknown, body: unknown) => {
-      touched.push({ name, at: clock.monotonic(), patch: body });
+      writes.push({ name, at: clock.monotonic(), patch: body });
       if (failure !== undefined) return Promise.reject(failure);
       const stored = named(name, works && !bare.has(`${namespace}/${name}`), namespace, '2');
       const is = ({ metadata }: EndpointSlice): boolean => metadata?.name === name && metadata.namespace === namespace;
@@ -82,12 +82,12 @@ describe('hint repair', () => {
     slices = [named('a', false, 'evil'), named('b', false, 'evil'), named('c'), named('d')];
     expect(await run()).to.deep.equal({ kind: 'done' });
     expect([repair.unavailable(), events]).to.deep.equal([false, []]);
-    expect(touched.map(({ name }) => name)).to.deep.equal(['a', 'c', 'b', 'd']);
+    expect(writes.map(({ name }) => name)).to.deep.equal(['a', 'c', 'b', 'd']);
     expect(await run(), 'it did not change since').to.deep.equal({ kind: 'done' });
-    expect(touched).to.have.length(4);
+    expect(writes).to.have.length(4);
     slices = slices.map((one) => (one.metadata?.name === 'a' ? named('a', false, 'evil', 'changed') : one));
     await run();
-    expect(touched.at(-1)?.name, 'after a change').to.equal('a');
+    expect(writes.at(-1)?.name, 'after a change').to.equal('a');
   });
 });
 
@@ -99,99 +99,72 @@ const custom = { [LABEL_SLICE_MANAGED_BY]: 'example.com' };
 const unready = (zone?: string): Endpoint =>
   endpoint({ zone: 'a', conditions: { ready: false }, ...(zone === undefined ? {} : hint(zone)) });
 
-const cases: { name: string; labels: Record<string, string>; endpoints: Endpoint[] | null; touch: boolean }[] = [
-  { name: "Gardener's label, no hint", labels: consider, endpoints: [endpoint({ zone: 'a' })], touch: true },
-  { name: 'same-zone, no hint', labels: strategy('same-zone'), endpoints: [endpoint({ zone: 'a' })], touch: true },
-  { name: 'same-node, no hint', labels: strategy('same-node'), endpoints: [endpoint({ zone: 'a' })], touch: true },
-  {
-    name: 'one of two lacks its hint',
-    labels: consider,
-    endpoints: [endpoint({ zone: 'a', ...hint('a') }), endpoint({ zone: 'b' })],
-    touch: true,
-  },
-  {
-    name: 'a hint for another zone',
-    labels: consider,
-    endpoints: [endpoint({ zone: 'a', ...hint('b') })],
-    touch: true,
-  },
-  ...['same-zone', 'same-node'].flatMap((name) => [
-    { name: `${name}: not ready, no hint`, labels: strategy(name), endpoints: [unready()], touch: true },
-    {
-      name: `${name}: not ready, of another writer, no hint`,
-      labels: { ...strategy(name), ...custom },
-      endpoints: [unready()],
-      touch: false,
-    },
+const bare = endpoint({ zone: 'a' });
+const hintedFor = (zone: string) => endpoint({ zone: 'a', ...hint(zone) });
+type Case = readonly [name: string, labels: Record<string, string>, endpoints: Endpoint[] | null];
+
+const touched: readonly Case[] = [
+  ["Gardener's label, no hint", consider, [bare]],
+  ['same-zone, no hint', strategy('same-zone'), [bare]],
+  ['same-node, no hint', strategy('same-node'), [bare]],
+  ['one of two lacks its hint', consider, [hintedFor('a'), endpoint({ zone: 'b' })]],
+  ['a hint for another zone', consider, [hintedFor('b')]],
+  ...['same-zone', 'same-node'].map((name): Case => [`${name}: not ready, no hint`, strategy(name), [unready()]]),
+  ...['same-zone', 'same-node', 'load-aware', 'proportional'].flatMap((name): Case[] => [
+    [`${name}: not ready, for clients`, strategy(name), [unready('b')]],
+    [`${name}: not ready, of another writer, for none`, { ...strategy(name), ...custom }, [unready('not-ready.b')]],
   ]),
-  ...['same-zone', 'same-node', 'load-aware', 'proportional'].flatMap((name) => [
-    { name: `${name}: not ready, for clients`, labels: strategy(name), endpoints: [unready('b')], touch: true },
-    { name: `${name}: not ready, for none`, labels: strategy(name), endpoints: [unready('not-ready.b')], touch: false },
-    { name: `${name}: not ready, nowhere`, labels: strategy(name), endpoints: [unready(NOWHERE)], touch: false },
-    {
-      name: `${name}: not ready, of another writer, for none`,
-      labels: { ...strategy(name), ...custom },
-      endpoints: [unready('not-ready.b')],
-      touch: true,
-    },
+];
+
+const left: readonly Case[] = [
+  ...['same-zone', 'same-node'].map((name): Case => [
+    `${name}: not ready, of another writer, no hint`,
+    { ...strategy(name), ...custom },
+    [unready()],
   ]),
-  { name: 'load-aware: not ready, no hint', labels: strategy('load-aware'), endpoints: [unready()], touch: false },
-  { name: 'hinted', labels: consider, endpoints: [endpoint({ zone: 'a', ...hint('a') })], touch: false },
-  { name: 'no zone, no hint to expect', labels: consider, endpoints: [endpoint({ zone: '' })], touch: false },
-  { name: 'a zone that is none', labels: consider, endpoints: [endpoint({ zone: 'x y' })], touch: false },
-  { name: 'no label', labels: {}, endpoints: [endpoint({ zone: 'a' })], touch: false },
-  {
-    name: 'label switched off',
-    labels: { [LABEL_CONSIDER]: 'false' },
-    endpoints: [endpoint({ zone: 'a' })],
-    touch: false,
-  },
-  {
-    name: "planned: the flow controller's",
-    labels: strategy('load-aware'),
-    endpoints: [endpoint({ zone: 'a' })],
-    touch: false,
-  },
-  {
-    name: 'planned wins over the old label',
-    labels: { ...consider, ...strategy('proportional') },
-    endpoints: [endpoint({ zone: 'a' })],
-    touch: false,
-  },
-  { name: 'no endpoints', labels: consider, endpoints: null, touch: false },
+  ...['same-zone', 'same-node', 'load-aware', 'proportional'].flatMap((name): Case[] => [
+    [`${name}: not ready, for none`, strategy(name), [unready('not-ready.b')]],
+    [`${name}: not ready, nowhere`, strategy(name), [unready(NOWHERE)]],
+  ]),
+  ['load-aware: not ready, no hint', strategy('load-aware'), [unready()]],
+  ['hinted', consider, [hintedFor('a')]],
+  ['no zone, no hint to expect', consider, [endpoint({ zone: '' })]],
+  ['a zone that is none', consider, [endpoint({ zone: 'x y' })]],
+  ['no label', {}, [bare]],
+  ['label switched off', { [LABEL_CONSIDER]: 'false' }, [bare]],
+  ["planned: the flow controller's", strategy('load-aware'), [bare]],
+  ['planned wins over the old label', { ...consider, ...strategy('proportional') }, [bare]],
+  ['no endpoints', consider, null],
 ];
 
 describe('needsResync', () => {
-  for (const { name, labels, endpoints, touch } of cases) {
-    it(`${name}: ${touch ? 'touch' : 'leave'}`, () =>
-      expect(needsResync(slice({ metadata: { labels }, endpoints }))).to.equal(touch));
-  }
+  for (const [cases, touch] of [
+    [touched, true],
+    [left, false],
+  ] as const)
+    for (const [name, labels, endpoints] of cases)
+      it(`${name}: ${touch ? 'touch' : 'leave'}`, () =>
+        expect(needsResync(slice({ metadata: { labels }, endpoints }))).to.equal(touch));
 
   it('leaves slices that are being deleted', () => {
-    const deletionTimestamp = '2026-01-01T00:00:00Z';
-    expect(needsResync(slice({ metadata: { labels: consider, deletionTimestamp }, endpoints: [endpoint()] }))).to.equal(
-      false,
-    );
+    const metadata = { labels: consider, deletionTimestamp: '2026-01-01T00:00:00Z' };
+    expect(needsResync(slice({ metadata, endpoints: [endpoint()] }))).to.equal(false);
   });
 });
 
 describe('holdsPlan', () => {
-  const planned: { name: string; labels: Record<string, string>; endpoints: Endpoint[] | null; plan: boolean }[] = [
-    { name: 'load-aware', labels: strategy('load-aware'), endpoints: [endpoint({ ...hint('a') })], plan: true },
-    { name: 'proportional', labels: strategy('proportional'), endpoints: [endpoint({ ...hint('a') })], plan: true },
-    {
-      name: 'one hinted endpoint of two',
-      labels: strategy('load-aware'),
-      endpoints: [endpoint(), endpoint({ ...hint('a') })],
-      plan: true,
-    },
-    { name: 'spread', labels: strategy('load-aware'), endpoints: [endpoint()], plan: false },
-    { name: 'empty hints', labels: strategy('load-aware'), endpoints: [endpoint({ hints: {} })], plan: false },
-    { name: 'no endpoints', labels: strategy('load-aware'), endpoints: null, plan: false },
-    { name: 'same-zone', labels: strategy('same-zone'), endpoints: [endpoint({ ...hint('a') })], plan: false },
-    { name: 'hints of somebody else', labels: {}, endpoints: [endpoint({ ...hint('a') })], plan: false },
+  const hinted = endpoint({ ...hint('a') });
+  const planned: readonly (readonly [...Case, plan: boolean])[] = [
+    ['load-aware', strategy('load-aware'), [hinted], true],
+    ['proportional', strategy('proportional'), [hinted], true],
+    ['one hinted endpoint of two', strategy('load-aware'), [endpoint(), hinted], true],
+    ['spread', strategy('load-aware'), [endpoint()], false],
+    ['empty hints', strategy('load-aware'), [endpoint({ hints: {} })], false],
+    ['no endpoints', strategy('load-aware'), null, false],
+    ['same-zone', strategy('same-zone'), [hinted], false],
+    ['hints of another writer', {}, [hinted], false],
   ];
-  for (const { name, labels, endpoints, plan } of planned)
+  for (const [name, labels, endpoints, plan] of planned)
     it(`${name}: ${plan}`, () => expect(holdsPlan(slice({ metadata: { labels }, endpoints }))).to.equal(plan));
 
   it('does not hold in a slice that is being deleted', () => {

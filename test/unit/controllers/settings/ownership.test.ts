@@ -16,82 +16,35 @@ const cluster = { namespaces: [] as string[] };
 const named = (name: string, role?: 'shoot' | 'garden' | 'extension'): Namespace =>
   role === undefined ? { metadata: { name } } : namespace({ role, metadata: { name } });
 
-const cases: {
-  name: string;
-  of: Namespace;
-  modes: OwnershipRules['modes'];
-  excluded?: string[];
-  owner: string | undefined;
-}[] = [
-  { name: 'a shoot in a seed', of: named('shoot--a--b', 'shoot'), modes: { seed }, owner: 'shoot-settings' },
-  { name: 'a shoot without seed mode', of: named('shoot--a--b', 'shoot'), modes: { garden }, owner: undefined },
-  { name: 'a namespace only named like a shoot', of: named('shoot--a--b'), modes: { seed }, owner: undefined },
-  { name: 'a self-hosted shoot', of: named('kube-system', 'shoot'), modes: { seed }, owner: 'shoot-settings' },
-  { name: 'the garden', of: named('garden', 'garden'), modes: { garden }, owner: 'garden-settings' },
-  { name: "a seed's garden namespace", of: named('garden', 'garden'), modes: { seed }, owner: undefined },
-  { name: 'a seed extension', of: named('extension-x', 'extension'), modes: { seed }, owner: 'extension-settings' },
-  {
-    name: 'a seed extension in garden mode',
-    of: named('extension-x', 'extension'),
-    modes: { garden },
-    owner: undefined,
-  },
-  {
-    name: 'a runtime extension',
-    of: named('runtime-extension-x', 'extension'),
-    modes: { garden },
-    owner: 'garden-settings',
-  },
-  {
-    name: 'a runtime extension in seed mode',
-    of: named('runtime-extension-x', 'extension'),
-    modes: { seed },
-    owner: undefined,
-  },
-  {
-    name: 'extensions switched off',
-    of: named('extension-x', 'extension'),
-    modes: { seed: { ...seed, extensionServices: false } },
-    owner: undefined,
-  },
-  {
-    name: 'extensions switched off do not fall to the cluster',
-    of: named('extension-x', 'extension'),
-    modes: { seed: { ...seed, extensionServices: false }, cluster },
-    owner: undefined,
-  },
-  {
-    name: 'any other with cluster mode',
-    of: named('default'),
-    modes: { seed, garden, cluster },
-    owner: 'cluster-settings',
-  },
-  {
-    name: 'one that cluster mode does not list',
-    of: named('default'),
-    modes: { cluster: { namespaces: ['other'] } },
-    owner: undefined,
-  },
-  {
-    name: 'one that cluster mode lists',
-    of: named('other'),
-    modes: { cluster: { namespaces: ['other'] } },
-    owner: 'cluster-settings',
-  },
-  {
-    name: 'an excluded one',
-    of: named('shoot--a--b', 'shoot'),
-    modes: { seed, garden, cluster },
-    excluded: ['shoot--a--b'],
-    owner: undefined,
-  },
+const silent = { seed: { ...seed, extensionServices: false } };
+const listed = { cluster: { namespaces: ['other'] } };
+const inShoot = named('shoot--a--b', 'shoot');
+const inExtension = named('extension-x', 'extension');
+const inRuntime = named('runtime-extension-x', 'extension');
+const cases: readonly (readonly [name: string, of: Namespace, modes: OwnershipRules['modes'], owner?: string])[] = [
+  ['a shoot in a seed', inShoot, { seed }, 'shoot-settings'],
+  ['a shoot without seed mode', inShoot, { garden }],
+  ['a namespace only named like a shoot', named('shoot--a--b'), { seed }],
+  ['a self-hosted shoot', named('kube-system', 'shoot'), { seed }, 'shoot-settings'],
+  ['the garden', named('garden', 'garden'), { garden }, 'garden-settings'],
+  ["a seed's garden namespace", named('garden', 'garden'), { seed }],
+  ['a seed extension', inExtension, { seed }, 'extension-settings'],
+  ['a seed extension in garden mode', inExtension, { garden }],
+  ['a runtime extension', inRuntime, { garden }, 'garden-settings'],
+  ['a runtime extension in seed mode', inRuntime, { seed }],
+  ['extensions switched off', inExtension, silent],
+  ['extensions switched off do not fall to the cluster', inExtension, { ...silent, cluster }],
+  ['any other with cluster mode', named('default'), { seed, garden, cluster }, 'cluster-settings'],
+  ['one that cluster mode does not list', named('default'), listed],
+  ['one that cluster mode lists', named('other'), listed, 'cluster-settings'],
 ];
 
 describe('ownerOf', () => {
-  for (const { name, of, modes, excluded = [], owner } of cases) {
-    it(`${name}: ${owner ?? 'nobody'}`, () =>
-      expect(ownerOf(of, { modes, excludedNamespaces: excluded })).to.equal(owner));
-  }
+  for (const [name, of, modes, owner] of cases)
+    it(`${name}: ${owner ?? 'none'}`, () => expect(ownerOf(of, { modes, excludedNamespaces: [] })).to.equal(owner));
+
+  it('an excluded one: none', () =>
+    expect(ownerOf(inShoot, { modes: { seed, cluster }, excludedNamespaces: ['shoot--a--b'] })).to.equal(undefined));
 });
 
 describe('two installations of a cluster', () => {

@@ -21,76 +21,44 @@ const INVALID = governing({}, { reading: read({}) });
 const applied = { [ANNOTATION_APPLIED]: '{}' };
 const selector = { matchLabels: { app: 'x' } };
 
-const cases: { name: string; object: ReturnType<typeof named>; by: Governing | undefined; is: object }[] = [
-  { name: 'nobody governs', object: named('a'), by: undefined, is: { selection: { kind: 'none' } } },
-  {
-    name: 'nothing is asked for',
-    object: named('a'),
-    by: governing({}, { reading: { kind: 'absent' } }),
-    is: { selection: { kind: 'none' } },
-  },
-  {
-    name: 'a Service by name',
-    object: named('a'),
-    by: governing({ services: [{ name: 'b' }, { name: 'a', strategy: 'same-node' }] }),
-    is: {
-      selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig.services[1]' },
-      strategy: 'same-node',
-    },
-  },
-  {
-    name: 'a Service by label, the first entry that fits',
-    object: named('a', { app: 'x' }),
-    by: governing({ services: [{ selector }, { name: 'a', strategy: 'same-node' }] }),
-    is: { selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig.services[0]' } },
-  },
-  {
-    name: 'a Service of another label',
-    object: named('a', { app: 'y' }),
-    by: governing({ services: [{ selector }] }),
-    is: { selection: { kind: 'none' } },
-  },
-  {
-    name: 'another namespace',
-    object: named('a'),
-    by: governing({ services: [{ name: 'a', namespace: 'extension-x' }] }, { class: 'seed' }),
-    is: { selection: { kind: 'none' } },
-  },
-  {
-    name: 'the namespace that is named',
-    object: named('a'),
-    by: governing({ services: [{ name: 'a', namespace: 'shoot--foo--bar' }] }, { class: 'seed' }),
-    is: { selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig.services[0]' } },
-  },
-  {
-    name: 'excluded goes before services',
-    object: named('a'),
-    by: governing({ services: [{ name: 'a' }], exclude: [{ name: 'b' }, { name: 'a' }] }),
-    is: { selection: { kind: 'excludedBy', extension: NAME, field: 'spec.providerConfig.exclude[1]' } },
-  },
-  {
-    name: "the owner's own label goes before everything",
-    object: named('a', { [LABEL_MANAGED]: 'false' }),
-    by: governing({ services: [{ name: 'a' }] }),
-    is: { selection: { kind: 'excluded' } },
-  },
-  {
-    name: 'a Service that an Etcd makes stays with its Etcd',
-    object: named('etcd-main-client'),
-    by: governing({ services: [{ name: 'etcd-main-client' }] }),
-    is: { selection: selectService(named('etcd-main-client'), 'shoot') },
-  },
-  {
-    name: 'a wrong configuration holds what carries settings',
-    object: named('a', {}, applied),
-    by: INVALID,
-    is: { selection: { kind: 'configured', extension: NAME, field: 'spec.providerConfig' } },
-  },
-  { name: 'and takes nothing more on', object: named('a'), by: INVALID, is: { selection: { kind: 'none' } } },
+const NOTHING = { selection: { kind: 'none' } };
+const configured = (field: string) => ({ selection: { kind: 'configured', extension: NAME, field } });
+const first = configured('spec.providerConfig.services[0]');
+const second = { ...configured('spec.providerConfig.services[1]'), strategy: 'same-node' };
+const sameNode = { name: 'a', strategy: 'same-node' as const };
+const inNamespace = (namespace: string) => governing({ services: [{ name: 'a', namespace }] }, { class: 'seed' });
+const excluding = governing({ services: [{ name: 'a' }], exclude: [{ name: 'b' }, { name: 'a' }] });
+const excluded = { selection: { kind: 'excludedBy', extension: NAME, field: 'spec.providerConfig.exclude[1]' } };
+const ofEtcd = named('etcd-main-client');
+
+type Case = readonly [name: string, by: Governing | undefined, is: object, object?: ReturnType<typeof named>];
+const cases: readonly Case[] = [
+  ['nothing governs', undefined, NOTHING],
+  ['nothing is asked for', governing({}, { reading: { kind: 'absent' } }), NOTHING],
+  ['a Service by name', governing({ services: [{ name: 'b' }, sameNode] }), second],
+  ['the first entry that fits', governing({ services: [{ selector }, sameNode] }), first, named('a', { app: 'x' })],
+  ['a Service of another label', governing({ services: [{ selector }] }), NOTHING, named('a', { app: 'y' })],
+  ['another namespace', inNamespace('extension-x'), NOTHING],
+  ['the namespace that is named', inNamespace('shoot--foo--bar'), first],
+  ['excluded goes before services', excluding, excluded],
+  [
+    "the owner's own label goes before everything",
+    governing({ services: [{ name: 'a' }] }),
+    { selection: { kind: 'excluded' } },
+    named('a', { [LABEL_MANAGED]: 'false' }),
+  ],
+  [
+    'a Service that an Etcd makes stays with its Etcd',
+    governing({ services: [{ name: 'etcd-main-client' }] }),
+    { selection: selectService(ofEtcd, 'shoot') },
+    ofEtcd,
+  ],
+  ['what carries settings is held', INVALID, configured('spec.providerConfig'), named('a', {}, applied)],
+  ['and nothing more is taken on', INVALID, NOTHING],
 ];
 
 describe('configuredSelection', () => {
-  for (const { name, object, by, is } of cases) it(name, () => expect(select(object, by)).to.deep.equal(is));
+  for (const [name, by, is, object = named('a')] of cases) it(name, () => expect(select(object, by)).to.deep.equal(is));
 
   it("gives a Service of Gardener's a strategy, and leaves its conditions to the catalogue", () => {
     const { selection, strategy } = select(

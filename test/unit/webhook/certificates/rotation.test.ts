@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
+import { defined } from '../../../../pkg/apis/values.ts';
 import { BACKDATE_MS } from '../../../../pkg/webhook/certificates/issue.ts';
 import { DEFAULT_POLICY, decideRotation } from '../../../../pkg/webhook/certificates/rotation.ts';
 import type { ServerFacts, StoredFacts, Validity } from '../../../../pkg/webhook/certificates/rotation.ts';
@@ -24,157 +25,100 @@ const server = (at: number, more: Partial<ServerFacts> = {}): ServerFacts => ({
 });
 
 describe('decideRotation', () => {
-  const table: readonly (readonly [name: string, stored: StoredFacts, now: number, expected: object])[] = [
-    ['nothing is stored', {}, T0, { kind: 'RotateAuthority', reason: 'AuthorityMissing' }],
-    [
-      'only a server certificate is stored',
-      { server: server(T0) },
-      T0,
-      { kind: 'RotateAuthority', reason: 'AuthorityMissing' },
-    ],
-    [
-      'there is an authority but no server certificate',
-      { current: issued(T0) },
-      T0,
-      { kind: 'IssueServer', signer: 'current', reason: 'ServerMissing' },
-    ],
-    ['all is young', { current: issued(T0), server: server(T0) }, T0 + DAY, { kind: 'Keep' }],
-    [
-      'both are just short of two thirds',
-      { current: issued(T0), server: server(T0) },
-      T0 + 20 * DAY - 1,
-      { kind: 'Keep' },
-    ],
+  const first = { current: issued(T0) };
+  const young = { ...first, server: server(T0) };
+  /** When the authority is replaced, and what is stored then. */
+  const T1 = T0 + 20 * DAY;
+  const replaced = { current: issued(T1), previous: issued(T0) };
+  const ofPrevious = (more: Partial<ServerFacts> = {}) => server(T0, { issuer: 'previous', ...more });
+  const spreading = { ...replaced, server: ofPrevious() };
+  const spread = { ...replaced, server: server(T1 + 15 * MINUTE) };
+  const soon = T1 + 10 * MINUTE;
+  const ending = {
+    current: issued(T1),
+    previous: { ...issued(T0), notAfter: soon },
+    server: ofPrevious({ notAfter: soon }),
+  };
+  const early = { ...first, previous: issued(T0 + DAY), server: server(T0 + DAY, { issuer: 'previous' }) };
+  const youngOfPrevious = { ...server(T0 + 19 * DAY, { issuer: 'previous' }), notAfter: T0 + 30 * DAY };
+  /** `is`: the kind, and of what is issued the reason and by whom it is signed. */
+  const table: readonly (readonly [name: string, stored: StoredFacts, now: number, is: string, says?: string])[] = [
+    ['nothing is stored', {}, T0, 'RotateAuthority AuthorityMissing'],
+    ['only a server certificate is stored', { server: server(T0) }, T0, 'RotateAuthority AuthorityMissing'],
+    ['there is an authority but no server certificate', first, T0, 'IssueServer ServerMissing current'],
+    ['all is young', young, T0 + DAY, 'Keep'],
+    ['both are just short of two thirds', young, T1 - 1, 'Keep'],
     [
       'the authority was issued by a clock that is ahead by as much as certificates are dated back',
       { current: issued(T0 + BACKDATE_MS), server: server(T0 + BACKDATE_MS) },
       T0,
-      { kind: 'Keep' },
+      'Keep',
     ],
     [
       'the authority was issued by a clock that is ahead by more',
       { current: issued(T0 + BACKDATE_MS + 1), server: server(T0) },
       T0,
-      {
-        kind: 'RotateAuthority',
-        reason: 'AuthorityNotYetValid',
-        message: 'the certificate authority is not valid before 2026-01-01T00:00:00.001Z',
-      },
+      'RotateAuthority AuthorityNotYetValid',
+      'the certificate authority is not valid before 2026-01-01T00:00:00.001Z',
     ],
     [
       'the server certificate alone was issued by a clock that is ahead',
-      { current: issued(T0), server: server(T0 + DAY) },
+      { ...first, server: server(T0 + DAY) },
       T0,
-      {
-        kind: 'IssueServer',
-        signer: 'current',
-        reason: 'ServerNotYetValid',
-        message: 'the server certificate is not valid before 2026-01-01T23:50:00.000Z',
-      },
+      'IssueServer ServerNotYetValid current',
+      'the server certificate is not valid before 2026-01-01T23:50:00.000Z',
     ],
-    [
-      'the previous authority is not valid yet, so that nothing trusts what it signs',
-      { current: issued(T0), previous: issued(T0 + DAY), server: server(T0 + DAY, { issuer: 'previous' }) },
-      T0,
-      { kind: 'IssueServer', signer: 'current', reason: 'ServerNotYetValid' },
-    ],
+    ['nothing trusts what the previous one signs', early, T0, 'IssueServer ServerNotYetValid current'],
     [
       'the authority has reached two thirds',
-      { current: issued(T0), server: server(T0) },
-      T0 + 20 * DAY,
-      {
-        kind: 'RotateAuthority',
-        reason: 'AuthorityExpiring',
-        message: 'the certificate authority expires 2026-01-31T00:00:00.000Z',
-      },
+      young,
+      T1,
+      'RotateAuthority AuthorityExpiring',
+      'the certificate authority expires 2026-01-31T00:00:00.000Z',
     ],
     [
       'the server certificate alone has reached two thirds',
-      { current: issued(T0), server: { ...server(T0), notAfter: T0 + 9 * DAY } },
+      { ...first, server: { ...server(T0), notAfter: T0 + 9 * DAY } },
       T0 + 6 * DAY,
-      { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
+      'IssueServer ServerExpiring current',
     ],
     [
       'a wanted name is missing',
-      { current: issued(T0), server: server(T0, { missingNames: ['a.svc', 'b.svc'] }) },
+      { ...first, server: server(T0, { missingNames: ['a.svc', 'b.svc'] }) },
       T0 + DAY,
-      {
-        kind: 'IssueServer',
-        signer: 'current',
-        reason: 'NamesChanged',
-        message: 'the server certificate lacks a.svc, b.svc',
-      },
+      'IssueServer NamesChanged current',
+      'the server certificate lacks a.svc, b.svc',
     ],
     [
       'the server certificate comes from elsewhere',
-      { current: issued(T0), server: server(T0, { issuer: 'unknown' }) },
+      { ...first, server: server(T0, { issuer: 'unknown' }) },
       T0 + DAY,
-      { kind: 'IssueServer', signer: 'current', reason: 'ForeignIssuer' },
+      'IssueServer ForeignIssuer current',
     ],
-    [
-      'the new authority is not yet known everywhere',
-      { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0, { issuer: 'previous' }) },
-      T0 + 20 * DAY + 14 * MINUTE,
-      { kind: 'Keep' },
-    ],
-    [
-      'the new authority is known everywhere',
-      { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0, { issuer: 'previous' }) },
-      T0 + 20 * DAY + 15 * MINUTE,
-      { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
-    ],
+    ['the new authority is not yet known everywhere', spreading, T1 + 14 * MINUTE, 'Keep'],
+    ['it is known everywhere', spreading, T1 + 15 * MINUTE, 'IssueServer ServerExpiring current'],
     [
       'the new authority is known everywhere and the server certificate is young',
-      {
-        current: issued(T0 + 20 * DAY),
-        previous: issued(T0),
-        server: { ...server(T0 + 19 * DAY, { issuer: 'previous' }), notAfter: T0 + 30 * DAY },
-      },
-      T0 + 20 * DAY + 15 * MINUTE,
-      { kind: 'IssueServer', signer: 'current', reason: 'AuthorityChanged' },
+      { ...replaced, server: youngOfPrevious },
+      T1 + 15 * MINUTE,
+      'IssueServer AuthorityChanged current',
     ],
-    [
-      'the server certificate is lost while the new authority spreads',
-      { current: issued(T0 + 20 * DAY), previous: issued(T0) },
-      T0 + 20 * DAY + MINUTE,
-      { kind: 'IssueServer', signer: 'previous', reason: 'ServerMissing' },
-    ],
-    [
-      'the previous authority ends before the new one has spread',
-      {
-        current: issued(T0 + 20 * DAY),
-        previous: { ...issued(T0), notAfter: T0 + 20 * DAY + 10 * MINUTE },
-        server: { ...server(T0, { issuer: 'previous' }), notAfter: T0 + 20 * DAY + 10 * MINUTE },
-      },
-      T0 + 20 * DAY + MINUTE,
-      { kind: 'IssueServer', signer: 'current', reason: 'ServerExpiring' },
-    ],
+    ['the certificate is lost meanwhile', replaced, T1 + MINUTE, 'IssueServer ServerMissing previous'],
+    ['the previous one ends before the new one has spread', ending, T1 + MINUTE, 'IssueServer ServerExpiring current'],
     [
       'the server certificate would end while the new authority spreads',
-      {
-        current: issued(T0 + 20 * DAY),
-        previous: issued(T0),
-        server: { ...server(T0, { issuer: 'previous' }), notAfter: T0 + 20 * DAY + 20 * MINUTE },
-      },
-      T0 + 20 * DAY + MINUTE,
-      { kind: 'IssueServer', signer: 'previous', reason: 'ServerExpiring' },
+      { ...replaced, server: ofPrevious({ notAfter: T1 + 20 * MINUTE }) },
+      T1 + MINUTE,
+      'IssueServer ServerExpiring previous',
     ],
-    [
-      'all replicas have had a day to change over',
-      { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0 + 20 * DAY + 15 * MINUTE) },
-      T0 + 21 * DAY,
-      { kind: 'DropPrevious' },
-    ],
-    [
-      'a replica may still serve the certificate of the previous authority',
-      { current: issued(T0 + 20 * DAY), previous: issued(T0), server: server(T0 + 20 * DAY + 15 * MINUTE) },
-      T0 + 21 * DAY - 1,
-      { kind: 'Keep' },
-    ],
+    ['all replicas have had a day to change over', spread, T1 + DAY, 'DropPrevious'],
+    ['a replica may still serve that of the previous authority', spread, T1 + DAY - 1, 'Keep'],
   ];
-  for (const [name, stored, now, expected] of table) {
-    it(`answers ${(expected as { kind: string }).kind} when ${name}`, () => {
-      expect(decideRotation(stored, now)).to.include(expected);
+  for (const [name, stored, now, is, says] of table) {
+    it(`answers ${is} when ${name}`, () => {
+      const decision = decideRotation(stored, now);
+      const [kind, reason, signer] = is.split(' ');
+      expect(decision).to.include(defined({ kind, reason, signer, message: says }));
     });
   }
 

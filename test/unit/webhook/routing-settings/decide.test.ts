@@ -87,105 +87,66 @@ describe('the handler of routing settings', () => {
   });
 
   describe('leaves a Service alone', () => {
-    const dropped = { old: kept, next: { applied: distribution } };
+    const next = { applied: distribution };
+    const dropped = { old: kept, next };
+    const autoKept = { annotations: auto, applied: { annotations: auto } };
+    const noSetting = { applied: { labels: { app: 'x' } } };
+    const replacing = (annotations: Strings) => ({
+      old: autoKept,
+      next: { annotations, applied: { annotations: auto } },
+    });
     const cases: { name: string; old?: Shape; next: Shape; user?: string }[] = [
-      { name: 'on CREATE', next: dropped.next },
+      { name: 'on CREATE', next },
       { name: 'when the reconciler itself writes', ...dropped, user: RECONCILER },
       {
-        name: "when another installation's reconciler writes",
+        name: 'when that of another installation does',
         ...dropped,
         user: 'system:serviceaccount:x:settings-reconciler',
       },
-      { name: 'with managed: false', ...dropped, next: { ...dropped.next, labels: { [LABEL_MANAGED]: 'false' } } },
+      { name: 'with managed: false', old: kept, next: { ...next, labels: { [LABEL_MANAGED]: 'false' } } },
       { name: 'where applied is gone on both sides', old: distribution, next: {} },
-      {
-        name: 'where the old object did not hold the value',
-        old: { applied: distribution },
-        next: { applied: distribution },
-      },
-      {
-        name: 'where the old object held another value',
-        old: { trafficDistribution: 'PreferClose', applied: distribution },
-        next: { applied: distribution },
-      },
-      { name: 'where nothing was dropped', old: dropped.old, next: dropped.old },
+      { name: 'where the old object did not hold the value', old: next, next },
+      { name: 'where the old object held another value', old: { trafficDistribution: 'PreferClose', ...next }, next },
+      { name: 'where nothing was dropped', old: kept, next: kept },
       { name: 'with a malformed applied', old: { ...distribution, applied: '{' }, next: { applied: '{' } },
+      { name: 'where applied names what is no setting', old: { labels: { app: 'x' }, ...noSetting }, next: noSetting },
+      { name: 'where the owner names a heuristic', ...replacing({ [ANNOTATION_TOPOLOGY_MODE]: 'example.com/mine' }) },
       {
-        name: 'where applied names what is no setting',
-        old: { labels: { app: 'x' }, applied: { labels: { app: 'x' } } },
-        next: { applied: { labels: { app: 'x' } } },
-      },
-      {
-        name: 'where the owner names a custom heuristic',
-        old: { annotations: auto, applied: { annotations: auto } },
-        next: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'example.com/mine' }, applied: { annotations: auto } },
-      },
-      {
-        name: 'where the other topology annotation would clash',
-        old: { annotations: auto, applied: { annotations: auto } },
-        next: { annotations: { [ANNOTATION_TOPOLOGY_AWARE_HINTS]: 'disabled' }, applied: { annotations: auto } },
+        name: 'where the other annotation would clash',
+        ...replacing({ [ANNOTATION_TOPOLOGY_AWARE_HINTS]: 'disabled' }),
       },
       ...UNTOUCHED_SERVICES.map((name) => ({
         name: `called ${name}`,
-        old: { ...dropped.old, name },
-        next: { ...dropped.next, name },
+        old: { ...kept, name },
+        next: { ...next, name },
       })),
     ];
-    for (const { name, old, next, user } of cases) {
+    for (const { name, old, next: written, user } of cases) {
       it(name, () => {
-        const input = inputOf(serviceOf(next), old === undefined ? undefined : serviceOf(old), user);
+        const input = inputOf(serviceOf(written), old === undefined ? undefined : serviceOf(old), user);
         expect(decide(input)).to.deep.equal({ kind: 'unchanged' });
       });
     }
   });
 
   describe('lets the strategy label follow the annotation', () => {
-    const mode = { [ANNOTATION_TOPOLOGY_MODE]: 'topology.extensions.gardener.cloud/same-zone' };
+    const asking = (value: string): Shape => ({ annotations: { [ANNOTATION_TOPOLOGY_MODE]: value } });
+    const asks = asking('topology.extensions.gardener.cloud/same-zone');
     const label = { [LABEL_STRATEGY]: 'same-zone' };
+    const applied = { labels: label };
+    const set = { ...asks, labels: label, applied };
+    const authored = { ...asks, labels: { [LABEL_STRATEGY]: 'same-node' } };
+    const unmanaged = { ...asks, labels: { [LABEL_MANAGED]: 'false' } };
+    const [unknown, others] = [asking('topology.extensions.gardener.cloud/x'), asking('example.com/same-zone')];
     const cases: { name: string; old?: Shape; next: Shape; want: Shape }[] = [
-      {
-        name: 'sets it on CREATE',
-        next: { annotations: mode },
-        want: { annotations: mode, labels: label, applied: { labels: label } },
-      },
-      {
-        name: 'sets it on UPDATE',
-        old: {},
-        next: { annotations: mode },
-        want: { annotations: mode, labels: label, applied: { labels: label } },
-      },
-      {
-        name: 'sets it again when the owner drops it',
-        old: { annotations: mode, labels: label, applied: { labels: label } },
-        next: { annotations: mode, applied: { labels: label } },
-        want: { annotations: mode, labels: label, applied: { labels: label } },
-      },
-      {
-        name: 'takes it back with the annotation',
-        old: { annotations: mode, labels: label, applied: { labels: label } },
-        next: { labels: label, applied: { labels: label } },
-        want: {},
-      },
-      {
-        name: "leaves the author's own label",
-        next: { annotations: mode, labels: { [LABEL_STRATEGY]: 'same-node' } },
-        want: { annotations: mode, labels: { [LABEL_STRATEGY]: 'same-node' } },
-      },
-      {
-        name: 'ignores a strategy that nobody knows',
-        next: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'topology.extensions.gardener.cloud/x' } },
-        want: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'topology.extensions.gardener.cloud/x' } },
-      },
-      {
-        name: 'ignores another domain',
-        next: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'example.com/same-zone' } },
-        want: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: 'example.com/same-zone' } },
-      },
-      {
-        name: 'not with managed: false',
-        next: { annotations: mode, labels: { [LABEL_MANAGED]: 'false' } },
-        want: { annotations: mode, labels: { [LABEL_MANAGED]: 'false' } },
-      },
+      { name: 'sets it on CREATE', next: asks, want: set },
+      { name: 'sets it on UPDATE', old: {}, next: asks, want: set },
+      { name: 'sets it again when the owner drops it', old: set, next: { ...asks, applied }, want: set },
+      { name: 'takes it back with the annotation', old: set, next: { labels: label, applied }, want: {} },
+      { name: "leaves the author's own label", next: authored, want: authored },
+      { name: 'ignores a strategy that is none', next: unknown, want: unknown },
+      { name: 'ignores another domain', next: others, want: others },
+      { name: 'not with managed: false', next: unmanaged, want: unmanaged },
     ];
     for (const { name, old, next, want } of cases) {
       it(name, () => {
@@ -196,30 +157,15 @@ describe('the handler of routing settings', () => {
   });
 
   describe('hostile objects are named and not served', () => {
-    const cases: { name: string; object: unknown; message: RegExp }[] = [
-      { name: 'no object', object: undefined, message: /^object is not/ },
-      { name: 'metadata a list', object: { metadata: [] }, message: /^metadata is not/ },
-      {
-        name: 'a label that is a number',
-
-        object: { metadata: { labels: { a: 1 } } },
-        message: /^metadata\.labels/,
-      },
-      {
-        name: 'annotations a string',
-
-        object: { metadata: { annotations: 'x' } },
-        message: /^metadata\.annotations/,
-      },
-      {
-        name: 'trafficDistribution a list',
-
-        object: { spec: { trafficDistribution: [] } },
-        message: /^spec\.trafficDistribution/,
-      },
-      { name: 'spec a string', object: { spec: 'x' }, message: /^spec is not/ },
+    const cases: readonly (readonly [name: string, object: unknown, message: RegExp])[] = [
+      ['no object', undefined, /^object is not/],
+      ['metadata a list', { metadata: [] }, /^metadata is not/],
+      ['a label that is a number', { metadata: { labels: { a: 1 } } }, /^metadata\.labels/],
+      ['annotations a string', { metadata: { annotations: 'x' } }, /^metadata\.annotations/],
+      ['trafficDistribution a list', { spec: { trafficDistribution: [] } }, /^spec\.trafficDistribution/],
+      ['spec a string', { spec: 'x' }, /^spec is not/],
     ];
-    for (const { name, object, message } of cases) {
+    for (const [name, object, message] of cases) {
       it(name, () => {
         const decision = decide(inputOf(object));
         expect(decision.kind === 'unserved' && decision.message).to.match(message);
