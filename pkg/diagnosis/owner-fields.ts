@@ -5,7 +5,7 @@ type FieldsFor = Readonly<Partial<Record<About | 'policy', string>>>;
 
 export const NO_VALUE = 'its chart has no value for it';
 
-/** Helm values that were read in templates of charts and are not the usual ones, or not in all releases; argoproj/argo-helm#3358, envoyproxy/gateway 1.4.0; none: temporalio/helm-charts#897, grafana/alloy#6067, oauth2-proxy/manifests#324 (all open). */
+/** Helm values that were read in templates of charts and are not the usual ones, or not in all releases; argoproj/argo-helm#3358, envoyproxy/gateway 1.4.0; none: temporalio/helm-charts#897, kyverno#13411, oauth2-proxy/manifests#324 (all open). */
 export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
   // haproxytech/helm-charts#352, Kong/charts#1525, bitnami/charts#32443
@@ -36,7 +36,7 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   traefik: { service: 'service.spec.trafficDistribution' },
   'argo-cd': { service: 'repoServer.service.trafficDistribution (charts from June 2025 on), of its repo server alone' },
   'gateway-helm': { service: 'service.trafficDistribution (chart from 1.4)' },
-  ...Object.fromEntries(['temporal', 'alloy', 'oauth2-proxy'].map((chart) => [chart, { service: NO_VALUE }])),
+  ...Object.fromEntries(['temporal', 'kyverno', 'oauth2-proxy'].map((chart) => [chart, { service: NO_VALUE }])),
 };
 
 /** By marks of what applies objects from a source elsewhere, `key` or `key=value`: where a change goes; Sveltos lib/deployer, projectcontour/contour internal/provisioner, Deckhouse's policy heritage-label-objects.deckhouse.io. */

@@ -154,7 +154,7 @@ const byEks: By = ({ labels, annotations, managers, name, about }) => {
     return `EKS owns it: ${about === 'replicas' ? 'replicaCount' : 'topologySpreadConstraints'} in --configuration-values of aws eks update-addon --addon-name coredns; an update of the add-on may undo what kubectl changes`;
   // The one value that is known: of no use where it is set already, and the CPU heuristic is what does not work.
   return isDns && !Object.values(annotations).some(isAuto)
-    ? `EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'`
+    ? `EKS owns it: aws eks update-addon --cluster-name <cluster> --addon-name coredns --configuration-values '{"annotationTopologyMode":"Auto"}'; newer releases of it may take trafficDistribution (aws/containers-roadmap#2628): aws eks describe-addon-configuration shows it`
     : 'EKS owns it: an update of the add-on may undo what kubectl changes, unless its configuration has a value for it (aws eks describe-addon-configuration)';
 };
 
