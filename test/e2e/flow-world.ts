@@ -8,56 +8,28 @@ import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-contro
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { flowPolicyDefinition } from '../../hack/lib/crd.ts';
 import { FLOW_POLICY_API_VERSION, type FlowPolicy, type FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import { ENDPOINT_SLICES, FLOW_POLICIES, type Resource } from '../../pkg/apis/resources.ts';
+import { ENDPOINT_SLICES, FLOW_POLICIES } from '../../pkg/apis/resources.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
-import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
 import { loadsUnderHints } from '../fixtures/flow-load.ts';
 import { mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import { commandReady, ownNamespace } from './commands.ts';
-import { serviceSelector, slicesOf } from './hints-support.ts';
-import type { PodReading } from './metrics-api.ts';
+import { serviceSelector } from './hints-support.ts';
+import { type PodReading, startMetricsApi } from './metrics-api.ts';
 
 export const FLOW_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.flowController}`;
 
 /** Free beside the ports of two settings-reconcilers: health and metrics of each replica. */
 const FIRST_PORT = 8_087;
 
-/** The metrics API as plain objects that the test writes; the group belongs to Kubernetes, which wants to be told. */
-const metricsDefinition = (): KubernetesObject => {
-  const { group, version, kind, plural } = POD_METRICS;
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' } },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { kind, listKind: `${kind}List`, plural, singular: 'pod' },
-      versions: [{ name: version, served: true, storage: true, schema }],
-    },
-  } as KubernetesObject;
-};
-
-const installDefinition = async (client: Client, definition: KubernetesObject, resource: Resource): Promise<void> => {
-  await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
-  await waitFor(`${resource.plural}.${resource.group} served`, () => client.list(resource));
-};
-
 /** Installs FlowPolicy, and waits until it is served. */
-export const installFlowPolicies = (client: Client): Promise<void> =>
-  installDefinition(client, flowPolicyDefinition(), FLOW_POLICIES);
-
-/** Installs FlowPolicy and the metrics API, and waits until both are served. */
-export const installDefinitions = async (client: Client): Promise<void> => {
-  await installFlowPolicies(client);
-  await installDefinition(client, metricsDefinition(), POD_METRICS);
+export const installFlowPolicies = async (client: Client): Promise<void> => {
+  await client.create(CUSTOM_RESOURCE_DEFINITIONS, flowPolicyDefinition());
+  await waitFor('FlowPolicies served', () => client.list(FLOW_POLICIES));
 };
 
 const SOURCE = fileURLToPath(new URL(`../../cmd/${COMMANDS.flowController}/main.ts`, import.meta.url));
@@ -106,63 +78,6 @@ export const policyOf = (namespace: string, name: string, spec: unknown): FlowPo
   metadata: { namespace, name },
   spec: spec as FlowPolicySpec,
 });
-
-export interface Meter {
-  /** Cores by client zone. */
-  demand: Readonly<Record<string, number>>;
-  /** Nothing is written any more while true. */
-  silent: boolean;
-  stop(): Promise<void>;
-}
-
-/** Labels are the Pod's, as metrics-server has it: the source selects by them. */
-const write = async (client: Client, namespace: string, pod: string, app: string, cores: number): Promise<void> => {
-  const fields = {
-    timestamp: new Date().toISOString(),
-    window: '1s',
-    containers: [{ name: 'main', usage: { cpu: `${Math.round(cores * 1e9)}n`, memory: '1Mi' } }],
-  };
-  const { group, version, kind } = POD_METRICS;
-  const object = {
-    apiVersion: `${group}/${version}`,
-    kind,
-    metadata: { namespace, name: pod, labels: { app } },
-    ...fields,
-  };
-  try {
-    await client.patch(POD_METRICS, { namespace, name: pod }, 'merge', fields);
-  } catch {
-    await client.create(POD_METRICS, object);
-  }
-};
-
-/** Once a second every Pod of the Service reports the load that clients put on it under the hints of this moment. */
-export const startMeter = (client: Client, namespace: string, service: string): Meter => {
-  const stop = new AbortController();
-  const meter: Meter = {
-    demand: {},
-    silent: false,
-    async stop() {
-      stop.abort();
-      await running;
-    },
-  };
-  const report = async (): Promise<void> => {
-    const slices = await slicesOf(client, namespace, serviceSelector(service));
-    const family = slices.filter(({ addressType }: EndpointSlice) => addressType === 'IPv4');
-    for (const [pod, cores] of loadsUnderHints(family, meter.demand))
-      await write(client, namespace, pod, service, cores);
-  };
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      // A Pod or slice may go away in between; the next second is another try.
-      if (!meter.silent) await report().catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
-  };
-  const running = run();
-  return meter;
-};
 
 export interface LoadedService {
   readonly namespace: string;
@@ -221,4 +136,27 @@ export const followLoad = (client: Client, services: readonly LoadedService[]): 
       await running;
     },
   };
+};
+
+/** Load of one Service, served as `metrics.k8s.io`. */
+export interface Meter extends LoadedService {
+  demand: Readonly<Record<string, number>>;
+  stop(): Promise<void>;
+}
+
+/** Every Pod of the Service has the load that clients put on it under the hints of the moment; at first none. */
+export const startMeter = async (bed: Bed, client: Client, namespace: string, name: string): Promise<Meter> => {
+  const meter: Meter = {
+    namespace,
+    name,
+    app: name,
+    demand: {},
+    async stop() {
+      await metrics.stop();
+      await load.stop();
+    },
+  };
+  const load = followLoad(client, [meter]);
+  const metrics = await startMetricsApi(bed, { readings: load.readings });
+  return meter;
 };

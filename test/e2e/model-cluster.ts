@@ -5,6 +5,7 @@ import { defaultVersion } from './bed/binaries.ts';
 import type { Bed, BedNode } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
 import type { ServiceOptions } from './bed/pod.ts';
+import { each } from './hints-support.ts';
 import type { ClusterCase, EndpointCase, NodeCase, PodCase, ServiceCase } from './model-cases.ts';
 import { readRules } from './proxy-rules.ts';
 import { describeDisagreements, disagreements, predictedEndpoints, readStoredObjects } from './traffic-agreement.ts';
@@ -24,18 +25,9 @@ const nodeName = (index: number): string => `n${index}`;
 const ipv4 = (group: number, index: number): string => `198.19.${group}.${index + 1}`;
 const ipv6 = (index: number): string => `2001:db8:19::aaaa:${(index + 1).toString(16)}`;
 
-/** Runs tasks a few at a time; the first failure ends it. */
-const inLanes = async <T>(items: readonly T[], task: (item: T, index: number) => Promise<unknown>): Promise<void> => {
-  const queue = items.map((item, index) => ({ item, index })).values();
-  const lane = async (): Promise<void> => {
-    for (const { item, index } of queue) await task(item, index);
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
-};
-
 /** Writes the Nodes as the case has them; those without a kube-proxy are objects only. */
 const applyNodes = async ({ api }: Bed, nodes: readonly NodeCase[], fleet: readonly BedNode[]): Promise<void> => {
-  await inLanes(nodes, async ({ zone, cpu, controlPlane, ready }, index) => {
+  await each(nodes, lanes, async ({ zone, cpu, controlPlane, ready }, index) => {
     const name = nodeName(index);
     const labels = { [zoneLabel]: zone === '' ? null : zone, [controlPlaneLabel]: controlPlane ? '' : null };
     const present = Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== null));
@@ -160,11 +152,11 @@ export const createCluster = async (
     services.flatMap(({ source }, index) =>
       source.kind === 'selector' && source.pods.includes(pod) ? [[serviceName(index), 'yes']] : [],
     );
-  await inLanes(pods, (pod, index) =>
+  await each(pods, lanes, (pod, index) =>
     createPod(bed, `/api/v1/namespaces/${namespace}/pods`, pod, index, Object.fromEntries(selecting(index)) as object),
   );
   await controllerFollows(bed, namespace);
-  await inLanes(services, async (service, index) => {
+  await each(services, lanes, async (service, index) => {
     const name = serviceName(index);
     await api.create(`/api/v1/namespaces/${namespace}/services`, serviceObject(service, name));
     const slices = service.source.kind === 'by hand' ? service.source.slices : [];
@@ -192,10 +184,12 @@ export const removeCluster = async (
   const path = `/api/v1/namespaces/${namespace}`;
   await remove(`${path}/services`);
   const names = [...pods.keys()].map((index) => `p${index}`);
-  await inLanes([...names, `marker-${namespace}`], (name) => remove(`${path}/pods/${name}`, { gracePeriodSeconds: 0 }));
+  await each([...names, `marker-${namespace}`], lanes, (name) =>
+    remove(`${path}/pods/${name}`, { gracePeriodSeconds: 0 }),
+  );
   await remove(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`);
   const objects = [...nodes.keys()].slice(fleet.length).map(nodeName);
-  await inLanes([...objects, `marker-${namespace}`], (name) => remove(`/api/v1/nodes/${name}`));
+  await each([...objects, `marker-${namespace}`], lanes, (name) => remove(`/api/v1/nodes/${name}`));
 };
 
 /** One kube-proxy. */

@@ -20,11 +20,6 @@ export interface Comparison {
   readonly judged?: readonly FleetMember[];
   /** The model of kube-proxy. Default: the one of pkg/upstream; a test of this comparison hands in a wrong one. */
   readonly route?: (input: RouteInput) => Route;
-  /**
-   * How long components may take to follow what was written, in seconds; afterwards a difference is a disagreement.
-   * Default 60, about ten times what a busy two-core machine needs.
-   */
-  readonly followSeconds?: number;
 }
 
 /** What the API holds about a cluster. */
@@ -123,16 +118,15 @@ const judgeAll = async (comparison: Comparison, namespace: string, before?: Stor
 const countOf = (findings: ReadonlyMap<string, readonly Finding[]>): number =>
   [...findings.values()].reduce((sum, list) => sum + list.length, 0);
 
+/** How long components may take to follow what was written: ten times what a busy two-core machine needs. */
+const FOLLOW_SECONDS = 60;
+
 /** Findings that are left when every component has had its time; a condition that never comes is no error here. */
-const settle = async <T>(
-  { followSeconds: timeoutSeconds = 60 }: Comparison,
-  probe: () => Promise<T>,
-  accept: (value: T) => boolean,
-): Promise<T> => {
+const settle = async <T>(probe: () => Promise<T>, accept: (value: T) => boolean): Promise<T> => {
   let last: T | undefined;
   const seen = async (): Promise<T> => (last = await probe());
   try {
-    return await waitFor('agreement', seen, accept, { timeoutSeconds, intervalMs: 400 });
+    return await waitFor('agreement', seen, accept, { timeoutSeconds: FOLLOW_SECONDS, intervalMs: 400 });
   } catch (error) {
     if (last === undefined) throw error;
     return last;
@@ -149,13 +143,11 @@ const observe = async (
   const { bed, version } = comparison;
   const complete = ({ services }: Stored): boolean => services.length === cluster.services.length + 1;
   await settle(
-    comparison,
     () => readStored(bed, namespace),
     (stored) => complete(stored) && countOf(judgeControllers(stored, version, before)) === 0,
   );
   const judge = () => judgeAll(comparison, namespace, before);
   return settle(
-    comparison,
     async () => {
       const findings = await judge();
       // Once more: agreement on the way to something else would be chance.

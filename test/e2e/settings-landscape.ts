@@ -3,6 +3,7 @@ import type { Service } from '../../pkg/apis/core.ts';
 import { LABEL_MANAGED } from '../../pkg/apis/names.ts';
 import { SERVICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
+import { type ClusterRole, grant } from './bed/access.ts';
 import type { Bed } from './bed/index.ts';
 
 export const NS = 'shoot--foo--bar';
@@ -11,21 +12,17 @@ export const SEED = 'eu-1';
 export const SAME_ZONE = 'PreferSameZone';
 export const MANAGED = { [LABEL_MANAGED]: 'true' };
 
+/** What the virtual garden lets extensions read. */
+export const SEED_READER: ClusterRole = {
+  metadata: { name: 'seed-reader' },
+  rules: [{ apiGroups: ['core.gardener.cloud'], resources: ['seeds'], verbs: ['get', 'list', 'watch'] }],
+};
+
 /** The virtual garden lets everybody on a seed read Seeds, and is the same API server here. Returns a kubeconfig. */
 export const letSeedsBeRead = async (bed: Bed): Promise<string> => {
-  const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const apiGroup = 'rbac.authorization.k8s.io';
-  const metadata = { name: 'seeds' };
-  await bed.api.create(`${rbac}/clusterroles`, {
-    metadata,
-    rules: [{ apiGroups: ['core.gardener.cloud'], resources: ['seeds'], verbs: ['get', 'list', 'watch'] }],
-  });
-  await bed.api.create(`${rbac}/clusterrolebindings`, {
-    metadata,
-    roleRef: { apiGroup, kind: 'ClusterRole', name: metadata.name },
-    subjects: [{ kind: 'User', name: 'seed-access', apiGroup }],
-  });
-  return bed.kubeconfig({ user: 'seed-access' });
+  const user = 'seed-access';
+  await grant(bed.api, SEED_READER, { kind: 'User', name: user });
+  return bed.kubeconfig({ user });
 };
 
 /** The Service as its ManagedResource has it: foreign labels and annotations stay, spec and owners are the desired ones. See its contract. */

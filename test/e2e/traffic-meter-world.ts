@@ -1,7 +1,7 @@
 // Meters on the nodes of a bed, servers that answer with any number of bytes, and the kernel's own counters to hold them against.
 import { fileURLToPath } from 'node:url';
 import { METER_AUDIENCE, METER_NAMESPACE, METER_READER, TRAFFIC_METER } from '../../pkg/apis/names.ts';
-import { mastersGroup } from './bed/access.ts';
+import { grant, mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
 import { enterPrefix, run, waitFor } from './bed/machine.ts';
@@ -236,19 +236,8 @@ export const createMeterAccount = async ({ api }: Bed): Promise<void> => {
     kind: 'ServiceAccount',
     metadata,
   });
-  await api.create(`${RBAC}/clusterroles`, {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: METER_READER },
-    rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
-  });
-  await api.create(`${RBAC}/clusterrolebindings`, {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: METER_READER },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: METER_READER },
-    subjects: [{ kind: 'ServiceAccount', ...metadata }],
-  });
+  const rules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }];
+  await grant(api, { metadata: { name: METER_READER }, rules }, { kind: 'ServiceAccount', ...metadata });
   await api.create(`${RBAC}/namespaces/${METER_NAMESPACE}/roles`, {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'Role',

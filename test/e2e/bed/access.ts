@@ -119,6 +119,31 @@ export const serverUrl = `https://${controlPlaneAddresses.ipv4}:6443`;
 /** Group that RBAC lets do everything. */
 export const mastersGroup = 'system:masters';
 
+/** As an API server takes it. */
+export interface ClusterRole {
+  readonly metadata?: { readonly name?: string };
+  readonly rules?: readonly object[];
+}
+
+/** A user, a group or a ServiceAccount. */
+interface Subject {
+  readonly kind: 'User' | 'Group' | 'ServiceAccount';
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** Lets somebody do what a ClusterRole says, which is created where it is given whole. */
+export const grant = async (api: Api, role: string | ClusterRole, subject: Subject): Promise<void> => {
+  const rbac = 'rbac.authorization.k8s.io';
+  const name = typeof role === 'string' ? role : (role.metadata?.name ?? '');
+  if (typeof role !== 'string') await api.create(`/apis/${rbac}/v1/clusterroles`, role);
+  await api.create(`/apis/${rbac}/v1/clusterrolebindings`, {
+    metadata: { name: `${name}-${subject.name}` },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+    subjects: [{ ...(subject.kind === 'ServiceAccount' ? {} : { apiGroup: rbac }), ...subject }],
+  });
+};
+
 /** Writes a kubeconfig for a user with these credentials. JSON is valid YAML. */
 const writeConfig = (file: string, pki: Pki, user: string, credentials: object): void => {
   const config = {

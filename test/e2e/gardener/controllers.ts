@@ -6,12 +6,13 @@ import { parse, stringify } from 'yaml';
 import { deliver } from '../../../hack/delivery.ts';
 import { layBase } from '../../fixtures/oci-base.ts';
 import { type Registry, startRegistry } from '../../fixtures/oci-registry.ts';
-import { mastersGroup, writeTokenKubeconfig } from '../bed/access.ts';
+import { grant, mastersGroup, writeTokenKubeconfig } from '../bed/access.ts';
 import { ApiFailure, type KubernetesObject } from '../bed/api.ts';
 import { builtProgram } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
+import { SEED_READER } from '../settings-landscape.ts';
 import { moduleFolder } from './owner.ts';
 
 type Pod = KubernetesObject & {
@@ -253,18 +254,8 @@ export const serveRelease = async ({ directory }: Bed): Promise<Registry> => {
 };
 
 /** What gardener-admission-controller's authorizer for seeds lets an extension read: its own Seed. */
-export const authorizeExtensions = async ({ api }: Bed, seed: string): Promise<void> => {
-  const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const apiGroup = 'rbac.authorization.k8s.io';
-  const metadata = { name: 'seed-authorizer' };
-  const rules = [{ apiGroups: ['core.gardener.cloud'], resources: ['seeds'], verbs: ['get', 'list', 'watch'] }];
-  await api.create(`${rbac}/clusterroles`, { metadata, rules });
-  await api.create(`${rbac}/clusterrolebindings`, {
-    metadata,
-    roleRef: { apiGroup, kind: 'ClusterRole', name: metadata.name },
-    subjects: [{ kind: 'Group', name: `system:serviceaccounts:seed-${seed}`, apiGroup }],
-  });
-};
+export const authorizeExtensions = ({ api }: Bed, seed: string): Promise<void> =>
+  grant(api, SEED_READER, { kind: 'Group', name: `system:serviceaccounts:seed-${seed}` });
 
 /** Waits until gardener-controller-manager has made a ControllerInstallation of ours; returns its name. */
 export const untilInstallation = async ({ api }: Bed): Promise<string> => {

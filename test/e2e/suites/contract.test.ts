@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { before, describe } from 'mocha';
 import { describeContract } from '../../contract/suite.ts';
-import { serverUrl } from '../bed/access.ts';
+import { grant, serverUrl } from '../bed/access.ts';
 import { expireOldVersions } from '../bed/control-plane.ts';
 import { type Bed, useBed } from '../bed/index.ts';
 
@@ -16,11 +16,7 @@ const user = `system:serviceaccount:${namespace}:${name}`;
  */
 const tokenKubeconfig = async ({ api, pki }: Bed): Promise<string> => {
   await api.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
-  await api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-    metadata: { name },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-    subjects: [{ kind: 'ServiceAccount', name, namespace }],
-  });
+  await grant(api, 'cluster-admin', { kind: 'ServiceAccount', name, namespace });
   const { status } = await api.create<{ status: { token: string } }>(
     `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
     { spec: { expirationSeconds: 3600 } },

@@ -7,7 +7,7 @@ import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.t
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { type Ran, runTopology } from '../../fixtures/topology-command.ts';
 import { yamlBlocks } from '../../support/docs/markdown.ts';
-import { mastersGroup } from '../bed/access.ts';
+import { type ClusterRole, grant, mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { ofLength, waitFor } from '../bed/machine.ts';
@@ -21,7 +21,6 @@ import type { ZoneEvacuation } from '../../../pkg/apis/zone-evacuation.ts';
 const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
 const [ZONE] = ZONES;
 const PAGE = 'docs/operations/evacuate.md';
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 describe('evacuations by several people, on several kube-proxies', function suite() {
   this.timeout(240_000);
@@ -85,12 +84,7 @@ describe('evacuations by several people, on several kube-proxies', function suit
     for (const role of rendered) {
       const { name = '' } = role.metadata ?? {};
       const user = name.endsWith(':evacuate') ? 'evacuator' : 'reader';
-      await bed().api.create(`${RBAC}/clusterroles`, role);
-      await bed().api.create(`${RBAC}/clusterrolebindings`, {
-        metadata: { name: user },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
-      });
+      await grant(bed().api, role, { kind: 'User', name: user });
     }
     const wish = { metadata: { name: 'tried' }, spec: { zone: ZONE, duration: '1h' } };
     const may = async (user: string): Promise<string[]> => {
@@ -118,13 +112,7 @@ describe('evacuations by several people, on several kube-proxies', function suit
 
   it('lets who has the right to evacuate and the rights of `status` do both', async () => {
     const role = yamlBlocks('docs/usage/status.md').find((block) => block.includes('kind: ClusterRole')) ?? '';
-    const { metadata } = parse(role) as { metadata: { name: string } };
-    await bed().api.create(`${RBAC}/clusterroles`, parse(role) as object);
-    await bed().api.create(`${RBAC}/clusterrolebindings`, {
-      metadata: { name: metadata.name },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'evacuator' }],
-    });
+    await grant(bed().api, parse(role) as ClusterRole, { kind: 'User', name: 'evacuator' });
     const access = ['--kubeconfig', await bed().kubeconfig({ user: 'evacuator' })];
     const onCall = (...words: string[]): Promise<Ran> => runTopology([...words, ...access], { now: () => Date.now() });
     const allowed = await waitFor(

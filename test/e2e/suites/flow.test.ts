@@ -22,7 +22,7 @@ import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index
 import { waitFor } from '../bed/machine.ts';
 import type { SliceEndpoint } from '../bed/pod.ts';
 import { describeProxies, ownNamespace, restartWebhook, startWebhook } from '../commands.ts';
-import { describeFlowController, FLOW_USER, installDefinitions, policyOf, QUICK, startMeter } from '../flow-world.ts';
+import { describeFlowController, FLOW_USER, installFlowPolicies, policyOf, QUICK, startMeter } from '../flow-world.ts';
 import type { Meter } from '../flow-world.ts';
 import { isEachPut } from '../hints-figures.ts';
 import { connectAs, zonesOf } from '../hints-support.ts';
@@ -110,12 +110,12 @@ describe('the flow controller', () => {
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
     await describeProxies(bed());
     webhook = await startWebhook(bed());
-    await installDefinitions(client);
+    await installFlowPolicies(client);
     for (const zone of zones) nodes.push(await bed().node({ name: zone, zone }));
     pods = await Promise.all([...nodes, ...nodes].map((node) => bed().pod({ node, app: 'web', namespace })));
     service = await bed().service({ name: 'web', namespace, ipFamilyPolicy: 'RequireDualStack' });
     await endpointsWhere('12 endpoints', ({ length }) => length === 12);
-    meter = startMeter(client, namespace, 'web');
+    meter = await startMeter(bed(), client, namespace, 'web');
     loadIn(CALM);
   });
 

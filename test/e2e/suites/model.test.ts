@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { routeFor } from '../../../pkg/upstream/index.ts';
 import { defaultVersion } from '../bed/binaries.ts';
 import { useBed } from '../bed/index.ts';
-import { randomClusters, shrink, smallerServices, updatesOf } from '../model-cases.ts';
+import { randomClusters, updatesOf } from '../model-cases.ts';
 import type { ClusterCase, ServiceCase } from '../model-cases.ts';
 import { checkConnections, proxyKinds, proxyVersions, startFleet, startServers } from '../model-cluster.ts';
 import type { FleetMember } from '../model-cluster.ts';
@@ -22,7 +22,6 @@ const servicesEach = 60;
 const clusters = isLongForm ? 60 : 6;
 const updatedClusters = isLongForm ? 20 : 2;
 const seed = Number(process.env['E2E_SEED'] ?? Date.now() % 2 ** 31);
-/** Making a case small takes a round on the cluster for each step. */
 const timeoutMs = 900_000;
 
 const many = ['--kube-api-qps=1000', '--kube-api-burst=2000', '--max-endpoints-per-slice=4'];
@@ -36,24 +35,11 @@ describe(`models against reality (E2E_SEED=${seed})`, () => {
   const run = (of: Comparison, cluster: ClusterCase): Promise<(readonly Finding[])[]> =>
     compareCluster(of, `model-${++runs}`, cluster);
 
-  /** The smallest Service on these nodes on which the models still disagree. */
-  const smallest = (of: Comparison, cluster: ClusterCase, service: ServiceCase): Promise<ServiceCase> =>
-    shrink(service, smallerServices, async (services) =>
-      (await run(of, { ...cluster, services })).map((findings) => findings.length > 0),
-    );
-
-  /** What was found first, and the smallest case; one that agrees when it is repeated depends on timing. */
-  const describeCase = async (
-    of: Comparison,
-    cluster: ClusterCase,
-    service: ServiceCase,
-    found: readonly Finding[],
-  ): Promise<string> => {
-    const small = await smallest(of, cluster, service);
-    const [findings = []] = await run(of, { ...cluster, services: [small] });
-    const { source } = small;
-    const used = source.kind === 'selector' ? source.pods.map((index) => cluster.pods[index]) : [];
-    return stringify({ found, smallest: { nodes: cluster.nodes, pods: used, service: small, findings } });
+  /** What a Service was made of, and what was found. */
+  const describeCase = ({ nodes, pods }: ClusterCase, service: ServiceCase, findings: readonly Finding[]): string => {
+    const { source } = service;
+    const used = source.kind === 'selector' ? source.pods.map((index) => pods[index]) : [];
+    return stringify({ findings, nodes, pods: used, service });
   };
 
   before('six nodes with a kube-proxy each', async () => {
@@ -67,8 +53,8 @@ describe(`models against reality (E2E_SEED=${seed})`, () => {
       const wrong = results.flatMap((findings, position) => (findings.length > 0 ? [position] : []));
       const first = cluster.services[wrong[0] ?? -1];
       const found = results[wrong[0] ?? -1] ?? [];
-      const report = first === undefined ? '' : await describeCase(comparison(), cluster, first, found);
-      expect(report, `${wrong.length} of ${results.length} Services; the smallest case of the first`).to.equal('');
+      const report = first === undefined ? '' : describeCase(cluster, first, found);
+      expect(report, `${wrong.length} of ${results.length} Services; the first`).to.equal('');
     });
   }
 
@@ -105,26 +91,17 @@ describe(`models against reality (E2E_SEED=${seed})`, () => {
 
   // Says nothing of the models, but whether this suite finds a wrong one.
   if (isLongForm)
-    it('finds out a wrong model, and makes the case small', async function () {
+    it('finds out a wrong model', async function () {
       this.timeout(timeoutMs);
       const [cluster] = randomClusters(7, 1, { realNodes, services: 20 });
       if (cluster === undefined) throw new Error('no cluster');
-      const began = performance.now();
       expect((await run(comparison(), cluster)).flat(), 'by the right model').to.deep.equal([]);
-      // As long as agreement took, and at least what a machine that stands still needs: most rounds wait for all of it.
-      const followSeconds = Math.max(20, (performance.now() - began) / 1_000);
       // A model that takes every kube-proxy for one of 1.30, which needs an annotation.
       const wrong: Comparison = {
         ...comparison(),
         judged: fleet.slice(0, 1),
-        followSeconds,
         route: (input) => routeFor({ ...input, version: { major: 1, minor: 30 }, gates: {} }),
       };
-      const findings = await run(wrong, cluster);
-      const caught = cluster.services.find((_, index) => (findings[index] ?? []).length > 0);
-      if (caught === undefined) throw new Error('the wrong model was not found out');
-      const { source } = await smallest(wrong, cluster, caught);
-      const endpoints = source.kind === 'selector' ? source.pods : source.slices.flat();
-      expect(endpoints).to.have.lengthOf(2);
+      expect((await run(wrong, cluster)).flat(), 'by the wrong model').not.to.deep.equal([]);
     });
 });

@@ -30,7 +30,7 @@ import { type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
 import { root } from '../chart.ts';
 import { describeProxies, restartWebhook, startWebhook } from '../commands.ts';
-import { type Meter, QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
+import { type Meter, QUICK, describeFlowController, installFlowPolicies, policyOf, startMeter } from '../flow-world.ts';
 import { connectAs, serviceSelector, slicesOf, startReconciler } from '../hints-support.ts';
 import { type Prometheus, startPrometheus } from '../prometheus.ts';
 import { addLocalDns, metricsPort, startMeter as startTrafficMeter, startPulse } from '../traffic-meter-world.ts';
@@ -97,7 +97,7 @@ describe('monitoring', () => {
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
     await describeProxies(bed());
     webhook = await startWebhook(bed());
-    await installDefinitions(client);
+    await installFlowPolicies(client);
     await client.create(CUSTOM_RESOURCE_DEFINITIONS, zoneEvacuationDefinition());
     const nodes: BedNode[] = [];
     for (const zone of zones) nodes.push(await bed().node({ name: zone, zone }));
@@ -106,7 +106,7 @@ describe('monitoring', () => {
       await bed().service({ name: 'web', namespace }),
       await bed().service({ name: 'api', namespace }),
     ];
-    meter = startMeter(client, namespace, 'web');
+    meter = await startMeter(bed(), client, namespace, 'web');
     meter.demand = { a: 0.4, b: 0.4, c: 0.4 };
     await client.create(FLOW_POLICIES, policyOf(namespace, 'web', QUICK));
     await startReconciler(bed(), { config: { metrics: { port: PORTS.reconciler } } });

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'mocha';
 import { EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import type { StatusReport } from '../../../pkg/diagnosis/status/status.ts';
 import { type Ended, startCommand } from '../../fixtures/command-process.ts';
+import { grant } from '../bed/access.ts';
 import { defaultControllers } from '../bed/control-plane.ts';
 import { type BedNode, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
@@ -54,11 +55,7 @@ describe('kubectl topology status on an installation', () => {
     kubelet = startKubelet({ bed: bed(), nodes });
     const [, role = ''] = ROLE.exec(readFileSync(PAGE, 'utf8')) ?? [];
     await apply(bed(), 'role.yaml', role);
-    await api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      metadata: { name: READER },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'topology-status' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: READER }],
-    });
+    await grant(api, 'topology-status', { kind: 'User', name: READER });
     reader = await bed().kubeconfig({ user: READER });
     await until('three ready components', ({ installations }) =>
       (installations[0]?.components ?? []).every(({ replicas }) => replicas.ready === 2),

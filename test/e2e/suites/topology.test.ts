@@ -10,6 +10,7 @@ import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../../pkg/diagnosis/models/hints.ts';
 import type { RoutesReport } from '../../../pkg/diagnosis/models/routes.ts';
 import { describeDocument } from '../../fixtures/document.ts';
+import { grant } from '../bed/access.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
 import { ofLength, waitFor } from '../bed/machine.ts';
 import { describeProxies } from '../commands.ts';
@@ -49,13 +50,7 @@ describe('kubectl topology', () => {
         { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['get', 'list', 'watch'] },
       ];
       await describeProxies(bed());
-      const rbac = '/apis/rbac.authorization.k8s.io/v1';
-      await api.create(`${rbac}/clusterroles`, { metadata: { name: READER }, rules });
-      await api.create(`${rbac}/clusterrolebindings`, {
-        metadata: { name: READER },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: READER },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: READER }],
-      });
+      await grant(api, { metadata: { name: READER }, rules }, { kind: 'User', name: READER });
       const plugins = join(directory, 'plugins');
       mkdirSync(plugins);
       for (const [name, first] of [

@@ -17,7 +17,7 @@ import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { describeProxies, startWebhook } from '../commands.ts';
-import { type Meter, QUICK, describeFlowController, installDefinitions, policyOf, startMeter } from '../flow-world.ts';
+import { type Meter, QUICK, describeFlowController, installFlowPolicies, policyOf, startMeter } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
 import { createMeterAccount, startMeasuredNode, startPulse } from '../traffic-meter-world.ts';
 
@@ -165,11 +165,11 @@ describe('proof in the data plane', function () {
     await startWebhook(bed());
     for (const option of NODES) nodes.set(option.name, (await startMeasuredNode(bed(), option)).node);
     client = await connectAs(bed(), 'tester');
-    await installDefinitions(client);
+    await installFlowPolicies(client);
     reader = createMeterReader({ client, namespace: METER_NAMESPACE, now: () => performance.now() });
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespaceOf(PLANNED) } });
     for (const name of [...BUSY, 'aged', 'zoneless']) await createPair(name);
-    load = startMeter(client, namespaceOf(PLANNED), PLANNED);
+    load = await startMeter(bed(), client, namespaceOf(PLANNED), PLANNED);
     load.demand = { a: 0.2, b: 0.2 };
     await client.create(FLOW_POLICIES, policyOf(namespaceOf(PLANNED), PLANNED, QUICK));
     const described = await describeFlowController(bed(), { trafficProof });
