@@ -1,60 +1,81 @@
-// Starts the real commands with the configuration files of the demo.
+// Starts the real commands as processes, with the configuration files of the demo.
+import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
-import { type Child, startChild } from './child.ts';
+import { join, resolve } from 'node:path';
+import { freePort, startChild } from '../bench/processes.ts';
 import type { DemoCluster } from './cluster.ts';
+import { until } from './until.ts';
 import { OWN_NAMESPACE, SEED_NAME } from './world.ts';
 
-/** A port that was free a moment ago; the registration must know the webhook's port before it starts. */
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const address = server.address();
-  await new Promise<void>((done) => server.close(() => done()));
-  if (typeof address !== 'object' || address === null) throw new Error('no free port on 127.0.0.1');
-  return address.port;
+const root = resolve(import.meta.dirname, '../..');
+
+/** A command that runs. */
+export interface Child {
+  readonly name: string;
+  readonly logFile: string;
+  /** Last lines it wrote, for a failed step. */
+  tail(): string;
+  stop(): Promise<void>;
+}
+
+interface Command {
+  readonly name: string;
+  /** Its configuration: the kind, and the fields below it. */
+  readonly kind: string;
+  readonly fields: string;
+  readonly flags?: readonly string[];
+}
+
+/** Resolves once /readyz says yes; rejects with the last lines of a command that ends before. */
+const start = async (
+  cluster: DemoCluster,
+  folder: string,
+  { name, kind, fields, flags = [] }: Command,
+): Promise<Child> => {
+  const [config, logFile] = [join(folder, `${name}.yaml`), join(folder, `${name}.log`)];
+  await writeFile(config, `apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: ${kind}\n${fields}`);
+  const kubeconfig = await cluster.kubeconfig(`system:serviceaccount:${OWN_NAMESPACE}:${name}`, ['system:masters']);
+  const [health, metrics] = [await freePort(), await freePort()];
+  const ports = ['--health-port', `${health}`, '--metrics-port', `${metrics}`];
+  const main = join(root, 'cmd', name, 'main.ts');
+  const child = startChild({
+    command: process.execPath,
+    args: [main, '--config', config, '--kubeconfig', kubeconfig, ...ports, ...flags],
+    logFile,
+    // What the chart's downward API would set.
+    env: { POD_NAMESPACE: OWN_NAMESPACE },
+  });
+  const tail = (): string => readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
+  try {
+    await until(`${name} is ready`, async () => {
+      const failure = child.failure();
+      if (failure !== undefined) throw new Error(failure);
+      const answer = await fetch(`http://127.0.0.1:${health}/readyz`).catch(() => undefined);
+      if (answer === undefined) return 'its health port does not answer yet';
+      return answer.ok || (await answer.text()).trim();
+    });
+  } catch (error) {
+    await child.stop();
+    throw new Error(`${(error as Error).message}\n${tail()}`, { cause: error });
+  }
+  return { name, logFile, tail, stop: () => child.stop() };
 };
 
-const USERS = {
-  reconciler: `system:serviceaccount:${OWN_NAMESPACE}:settings-reconciler`,
-  webhook: `system:serviceaccount:${OWN_NAMESPACE}:endpointslice-webhook`,
-  flow: `system:serviceaccount:${OWN_NAMESPACE}:flow-controller`,
-} as const;
-
-/** What the chart's downward API would set. */
-const ENVIRONMENT = { POD_NAMESPACE: OWN_NAMESPACE };
-
-const header = (kind: string) => `apiVersion: config.topology.extensions.gardener.cloud/v1alpha1\nkind: ${kind}\n`;
-
-const ports = async () => ({ health: await freePort(), metrics: await freePort() });
-
-/** The admission webhook, which registers itself under a URL of this machine. */
-const startWebhook = async (cluster: DemoCluster, folder: string, more: readonly string[]): Promise<Child> => {
-  const { health, metrics } = await ports();
-  const port = await freePort();
-  const config = join(folder, 'endpointslice-webhook.yaml');
-  await writeFile(
-    config,
-    `${header('EndpointSliceWebhookConfiguration')}registration:
+/** The admission webhook, which registers itself under a URL of this machine: it must know its port before it starts. */
+const webhook = (port: number): Command => ({
+  name: 'endpointslice-webhook',
+  kind: 'EndpointSliceWebhookConfiguration',
+  fields: `registration:
   address: { url: 'https://127.0.0.1:${port}' }
 `,
-  );
-  const kubeconfig = await cluster.kubeconfig(USERS.webhook, ['system:masters']);
-  const args = ['--config', config, '--kubeconfig', kubeconfig, '--bind-address', '127.0.0.1'];
-  args.push('--port', `${port}`, '--health-port', `${health}`, '--metrics-port', `${metrics}`, ...more);
-  const logFile = join(folder, 'endpointslice-webhook.log');
-  return startChild('endpointslice-webhook', args, { healthPort: health, logFile, env: ENVIRONMENT });
-};
+  flags: ['--bind-address', '127.0.0.1', '--port', `${port}`],
+});
 
 /** The reconciler of a seed that is also the garden runtime; the Seed is read live from the virtual garden. */
-const startReconciler = async (cluster: DemoCluster, folder: string, more: readonly string[]): Promise<Child> => {
-  const { health, metrics } = await ports();
-  const config = join(folder, 'settings-reconciler.yaml');
-  const gardenKubeconfig = await cluster.kubeconfig('extension-demo', ['system:masters']);
-  await writeFile(
-    config,
-    `${header('SettingsReconcilerConfiguration')}modes:
+const reconciler = (gardenKubeconfig: string): Command => ({
+  name: 'settings-reconciler',
+  kind: 'SettingsReconcilerConfiguration',
+  fields: `modes:
   garden:
     gardener: { version: v1.131.0, featureGates: { IstioTLSTermination: false } }
   seed:
@@ -63,30 +84,15 @@ const startReconciler = async (cluster: DemoCluster, folder: string, more: reado
     gardener: { version: v1.131.0, featureGates: { IstioTLSTermination: false } }
 keep: on
 `,
-  );
-  const kubeconfig = await cluster.kubeconfig(USERS.reconciler, ['system:masters']);
-  const args = ['--config', config, '--kubeconfig', kubeconfig];
-  args.push('--health-port', `${health}`, '--metrics-port', `${metrics}`, ...more);
-  const logFile = join(folder, 'settings-reconciler.log');
-  return startChild('settings-reconciler', args, { healthPort: health, logFile, env: ENVIRONMENT });
-};
+});
 
-/** The closed loop; it has nothing to do until a Service asks for it. */
-const startFlowController = async (cluster: DemoCluster, folder: string): Promise<Child> => {
-  const { health, metrics } = await ports();
-  const config = join(folder, 'flow-controller.yaml');
-  // Load is read every second, and nothing of it twice.
-  await writeFile(
-    config,
-    `${header('FlowControllerConfiguration')}metricSources:
+/** The closed loop; it has nothing to do until a Service asks for it. Load is read every second, and nothing of it twice. */
+const flowController: Command = {
+  name: 'flow-controller',
+  kind: 'FlowControllerConfiguration',
+  fields: `metricSources:
   - { name: metrics.k8s.io, type: ResourceMetrics, cacheSeconds: 0 }
 `,
-  );
-  const kubeconfig = await cluster.kubeconfig(USERS.flow, ['system:masters']);
-  const args = ['--config', config, '--kubeconfig', kubeconfig];
-  args.push('--health-port', `${health}`, '--metrics-port', `${metrics}`);
-  const logFile = join(folder, 'flow-controller.log');
-  return startChild('flow-controller', args, { healthPort: health, logFile, env: ENVIRONMENT });
 };
 
 /**
@@ -96,11 +102,12 @@ const startFlowController = async (cluster: DemoCluster, folder: string): Promis
 export const startCommands = async (cluster: DemoCluster, folder: string, version?: string): Promise<Child[]> => {
   const more = version === undefined ? [] : ['--kubernetes-version', version];
   await mkdir(folder, { recursive: true });
+  const gardenKubeconfig = await cluster.kubeconfig('extension-demo', ['system:masters']);
   const children: Child[] = [];
   try {
-    children.push(await startWebhook(cluster, folder, more));
-    children.push(await startReconciler(cluster, folder, more));
-    children.push(await startFlowController(cluster, folder));
+    for (const command of [webhook(await freePort()), reconciler(gardenKubeconfig)])
+      children.push(await start(cluster, folder, { ...command, flags: [...(command.flags ?? []), ...more] }));
+    children.push(await start(cluster, folder, flowController));
     return children;
   } catch (error) {
     await Promise.all(children.map(({ stop }) => stop()));

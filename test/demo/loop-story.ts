@@ -7,8 +7,8 @@ import { CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { POD_METRICS } from '../../pkg/metrics/resource-metrics.ts';
 import { flow, meterPage } from '../fixtures/measured.ts';
+import { runTopology } from '../fixtures/topology-command.ts';
 import * as actors from './actors.ts';
-import { runCommand } from './child.ts';
 import { type Load, createPlant } from './plant.ts';
 import * as screen from './screen.ts';
 import { HOT, HOT_ZONE, SHOP, USUAL, WEB } from './shop.ts';
@@ -87,7 +87,7 @@ const measure = async ({ cluster }: Stage, load: Load): Promise<void> => {
   if (playMeter === undefined) return screen.fact('No traffic-meters here: these Nodes have no kernel to count in.');
   for (const [zone, row] of load.matrix) await playMeter(`node-${zone.slice(-1)}1`, pageOf(zone, row));
   const kubeconfig = await cluster.kubeconfig('visitor', ['system:masters']);
-  const text = await runCommand('kubectl-topology', ['traffic', '--kubeconfig', kubeconfig]);
+  const { out: text } = await runTopology(['traffic', '--kubeconfig', kubeconfig]);
   screen.fact('Connections are simulated, so the sandbox plays the traffic-meters: kubectl topology traffic');
   for (const line of text.trim().split('\n')) screen.fact(line === '' ? '' : `  ${line}`);
   const crossing = percent(1 - load.inZone);

@@ -1,5 +1,5 @@
 // What a step of the demo works with: the cluster, the last snapshot, and ways to wait for and judge the next one.
-import type { Child } from './child.ts';
+import type { Child } from './cast.ts';
 import type { DemoCluster } from './cluster.ts';
 import type { Plant } from './plant.ts';
 import * as screen from './screen.ts';

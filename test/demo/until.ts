@@ -1,14 +1,9 @@
 // Waits for something the outside world brings about, and says what was waited for when it does not come.
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What `until` says when its time is up; `last` is what the condition reported last. */
-export class NotReached extends Error {
-  override readonly name = 'NotReached';
-}
-
 /**
  * Asks `condition` every 50 ms until it is true, a string meaning "not yet, because".
- * @throws NotReached after `timeoutMs`
+ * @throws Error after `timeoutMs`, with what the condition reported last
  */
 export const until = async (
   what: string,
@@ -22,5 +17,5 @@ export const until = async (
     if (last === true) return;
     await sleep(50);
   }
-  throw new NotReached(`after ${timeoutMs / 1000} s still not: ${what}${typeof last === 'string' ? ` (${last})` : ''}`);
+  throw new Error(`after ${timeoutMs / 1000} s still not: ${what}${typeof last === 'string' ? ` (${last})` : ''}`);
 };

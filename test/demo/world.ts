@@ -2,6 +2,16 @@
 import type { Etcd, Cluster, Garden, Seed } from '../../pkg/apis/gardener.ts';
 import type { Namespace, Node, Service } from '../../pkg/apis/core.ts';
 import type { KubernetesObject, StringMap } from '../../pkg/apis/meta.ts';
+import { LABEL_MANAGED } from '../../pkg/apis/names.ts';
+import { node, service as serviceOf } from '../fixtures/core.ts';
+import {
+  cluster as clusterOf,
+  etcd as etcdOf,
+  garden as gardenOf,
+  namespace,
+  seed as seedOf,
+  shoot as shootOf,
+} from '../fixtures/gardener.ts';
 
 export const ZONES = ['eu-1a', 'eu-1b', 'eu-1c'] as const;
 export type Zone = (typeof ZONES)[number];
@@ -42,140 +52,45 @@ const nodeName = (zone: Zone, index: number) => `node-${zone.slice(-1)}${index}`
 
 export const nodes = (kubeletVersion: string): Node[] =>
   ZONES.flatMap((zone) =>
-    [1, 2].map((index) => ({
-      apiVersion: 'v1',
-      kind: 'Node',
-      metadata: {
-        name: nodeName(zone, index),
-        labels: { 'topology.kubernetes.io/zone': zone, 'kubernetes.io/hostname': nodeName(zone, index) },
-      },
-      status: {
-        conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'ready' }],
-        allocatable: { cpu: '4', memory: '8Gi', pods: '110' },
-        capacity: { cpu: '4', memory: '8Gi', pods: '110' },
-        nodeInfo: {
-          kubeletVersion,
-          kubeProxyVersion: kubeletVersion,
-          machineID: '',
-          systemUUID: '',
-          bootID: '',
-          kernelVersion: '',
-          osImage: '',
-          containerRuntimeVersion: '',
-          operatingSystem: 'linux',
-          architecture: 'amd64',
-        },
-      },
-    })),
-  );
-
-const namespace = (name: string, labels: StringMap, annotations: StringMap = {}): Namespace => ({
-  apiVersion: 'v1',
-  kind: 'Namespace',
-  metadata: { name, labels, annotations },
-});
-
-export const shootNamespace = ({ namespace: name, failureTolerance }: DemoShoot): Namespace =>
-  namespace(
-    name,
-    {
-      'gardener.cloud/role': 'shoot',
-      'seed.gardener.cloud/provider': 'demo',
-      'shoot.gardener.cloud/provider': 'demo',
-      'high-availability-config.resources.gardener.cloud/consider': 'true',
-    },
-    {
-      'high-availability-config.resources.gardener.cloud/failure-tolerance-type': failureTolerance ?? '',
-      'high-availability-config.resources.gardener.cloud/zones': ZONES.join(','),
-    },
+    [1, 2].map((index) => node({ zone, kubeletVersion, metadata: { name: nodeName(zone, index) } })),
   );
 
 export const namespaces = (): Namespace[] => [
-  namespace(GARDEN_NAMESPACE, { 'gardener.cloud/role': 'garden' }),
-  ...[OWN_NAMESPACE, EXTENSION_NAMESPACE].map((name) => namespace(name, { 'gardener.cloud/role': 'extension' })),
-  ...SHOOTS.map(shootNamespace),
+  namespace({ role: 'garden', metadata: { name: GARDEN_NAMESPACE } }),
+  ...[OWN_NAMESPACE, EXTENSION_NAMESPACE].map((name) => namespace({ role: 'extension', metadata: { name } })),
+  ...SHOOTS.map(({ namespace: name, failureTolerance = '' }) => namespace({ failureTolerance, metadata: { name } })),
 ];
 
-export const seed = (): Seed => ({
-  apiVersion: 'core.gardener.cloud/v1beta1',
-  kind: 'Seed',
-  metadata: { name: SEED_NAME },
-  spec: {
-    provider: { type: 'demo', region: 'eu-1', zones: [...ZONES] },
-    settings: { topologyAwareRouting: { enabled: false } },
-  },
-});
+export const seed = (): Seed => seedOf({ enabled: false, metadata: { name: SEED_NAME } });
 
-export const garden = (): Garden => ({
-  apiVersion: 'operator.gardener.cloud/v1alpha1',
-  kind: 'Garden',
-  metadata: { name: 'garden' },
-  spec: {
-    runtimeCluster: {
-      provider: { region: 'eu-1', zones: [...ZONES] },
-      settings: { topologyAwareRouting: { enabled: false } },
-    },
-    virtualCluster: { controlPlane: { highAvailability: {} } },
-  },
-});
+export const garden = (): Garden => gardenOf({ enabled: false });
 
 /** What gardenlet writes beside a shoot namespace. */
-export const cluster = ({ namespace: name, failureTolerance, layerSeven }: DemoShoot): Cluster => ({
-  apiVersion: 'extensions.gardener.cloud/v1alpha1',
-  kind: 'Cluster',
-  metadata: { name },
-  spec: {
-    cloudProfile: { apiVersion: 'core.gardener.cloud/v1beta1', kind: 'CloudProfile' },
-    seed: seed(),
-    shoot: {
-      apiVersion: 'core.gardener.cloud/v1beta1',
-      kind: 'Shoot',
-      metadata: {
-        name: name.replace('shoot--demo--', ''),
-        namespace: 'garden-demo',
-        annotations: layerSeven ? {} : { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' },
-      },
-      spec: {
-        seedName: SEED_NAME,
-        ...(failureTolerance
-          ? { controlPlane: { highAvailability: { failureTolerance: { type: failureTolerance } } } }
-          : {}),
-      },
-      status: { technicalID: name },
-    },
-  },
-});
+export const cluster = ({ namespace: technicalID, failureTolerance, layerSeven }: DemoShoot): Cluster => {
+  const name = technicalID.replace('shoot--demo--', '');
+  const annotations = layerSeven ? {} : { 'shoot.gardener.cloud/disable-istio-tls-termination': 'true' };
+  const shoot = shootOf({
+    failureTolerance: failureTolerance ?? null,
+    metadata: { name, namespace: 'garden-demo', annotations },
+    spec: { seedName: SEED_NAME },
+    status: { technicalID },
+  });
+  return clusterOf({ spec: { seed: seed(), shoot } });
+};
 
-const service = (
-  namespaceName: string,
-  name: string,
-  selector: StringMap,
-  extra: { labels?: StringMap; annotations?: StringMap } = {},
-): Service => ({
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: {
-    name,
-    namespace: namespaceName,
-    labels: { ...selector, ...extra.labels },
-    // What Gardener itself keeps here must survive everything we do.
-    annotations: {
-      'networking.resources.gardener.cloud/from-all-scrape-targets-allowed-ports': '[]',
-      ...extra.annotations,
+/** What Gardener itself keeps in annotations must survive everything we do. */
+const service = (namespaceName: string, name: string, selector: StringMap, labels: StringMap = {}): Service =>
+  serviceOf({
+    metadata: {
+      name,
+      namespace: namespaceName,
+      labels: { ...selector, ...labels },
+      annotations: { 'networking.resources.gardener.cloud/from-all-scrape-targets-allowed-ports': '[]' },
     },
-  },
-  spec: { type: 'ClusterIP', selector, ports: [{ name: 'server', protocol: 'TCP', port: 443, targetPort: 10250 }] },
-});
+    spec: { selector },
+  });
 
-const etcd = (namespaceName: string, name: string): Etcd => ({
-  apiVersion: 'druid.gardener.cloud/v1alpha1',
-  kind: 'Etcd',
-  metadata: { name, namespace: namespaceName, labels: { 'gardener.cloud/role': 'controlplane' } },
-  spec: {
-    replicas: 3,
-    etcd: { clientService: { annotations: { 'networking.resources.gardener.cloud/namespace-selectors': '[]' } } },
-  },
-});
+const etcd = (namespaceName: string, name: string): Etcd => etcdOf({ metadata: { name, namespace: namespaceName } });
 
 const appOf = (name: string): StringMap => ({ app: name });
 
@@ -191,7 +106,7 @@ export const services = (): Service[] => [
     service(GARDEN_NAMESPACE, name, appOf(name)),
   ),
   service(EXTENSION_NAMESPACE, 'networking-demo-webhook', appOf('networking-demo-webhook'), {
-    labels: { 'topology.extensions.gardener.cloud/managed': 'true' },
+    [LABEL_MANAGED]: 'true',
   }),
 ];
 
