@@ -1,4 +1,4 @@
-// What the planner is measured beside: upstream's algorithm, own zones, and trying everything.
+// What the planner is measured beside: upstream's algorithm, and own zones.
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { evaluatePlan } from '../../../pkg/flow/evaluate.ts';
 import { planHints } from '../../../pkg/flow/planner.ts';
@@ -53,41 +53,10 @@ const sameZone: Contender = {
   plan: ({ endpoints }) => ({ hints: endpoints.map(({ zone }) => [zone]) }),
 };
 
-const subsetsOf = (zones: readonly string[]): string[][] => {
-  const all: string[][] = [[]];
-  for (const zone of zones) all.push(...all.map((set) => [...set, zone]));
-  return all.slice(1);
-};
-
 const hinted = (endpoints: readonly FlowEndpoint[], hints: Outcome['hints']): FlowEndpoint[] =>
   endpoints.map((endpoint, index) => ({ ...endpoint, forZones: hints[index] ?? [] }));
 
-export const NAIVE = 'every set of zones for every endpoint';
-
-/** And no hints. */
-const naive: Contender = {
-  name: NAIVE,
-  plan: (input) => {
-    const sets = subsetsOf(Object.keys(input.demand));
-    const chosen = input.endpoints.map(() => 0);
-    let best: Outcome = { hints: input.endpoints.map(() => []) };
-    let least = evaluatePlan(input);
-    for (;;) {
-      const hints = chosen.map((choice) => sets[choice] ?? []);
-      const found = evaluatePlan({ ...input, endpoints: hinted(input.endpoints, hints) });
-      const overload = found.overload - least.overload;
-      if (overload < -1e-9 || (overload <= 1e-9 && found.crossZoneCost < least.crossZoneCost - 1e-9))
-        [best, least] = [{ hints }, found];
-      const index = chosen.findIndex((choice) => choice < sets.length - 1);
-      if (index < 0) return best;
-      chosen.fill(0, 0, index);
-      chosen[index] = (chosen[index] ?? 0) + 1;
-    }
-  },
-};
-
-export const contendersFor = (tryAll: boolean): readonly Contender[] =>
-  tryAll ? [planner, upstream, sameZone, naive] : [planner, upstream, sameZone];
+export const CONTENDERS: readonly Contender[] = [planner, upstream, sameZone];
 
 /** What a contender's hints lead to. */
 export const figuresOf = (input: PlanInput, { hints }: Outcome): ReturnType<typeof evaluatePlan> =>

@@ -1,7 +1,7 @@
 // Times each contender on each problem of a shape, in turns, so that noise of the machine meets all alike.
 import type { PlanInput } from '../../../pkg/flow/types.ts';
 import { median, percentile } from '../statistics.ts';
-import { type Contender, NAIVE, type Outcome, contendersFor, figuresOf } from './contenders.ts';
+import { type Contender, CONTENDERS, type Outcome, figuresOf } from './contenders.ts';
 import { problemsOf } from './problems.ts';
 import type { Measurement, Shape, ShapeResults } from './types.ts';
 
@@ -14,10 +14,10 @@ interface Sample {
 }
 
 /** The fastest of a few runs: what else the machine does can only add to the time. */
-const timed = ({ name, plan }: Contender, input: PlanInput): Sample => {
+const timed = ({ plan }: Contender, input: PlanInput): Sample => {
   let milliseconds = Infinity;
   let outcome: Outcome = { hints: [] };
-  for (let run = 0; run < (name === NAIVE ? 1 : RUNS); run += 1) {
+  for (let run = 0; run < RUNS; run += 1) {
     const begin = performance.now();
     outcome = plan(input);
     milliseconds = Math.min(milliseconds, performance.now() - begin);
@@ -48,13 +48,12 @@ const summarize = (contender: string, samples: readonly Sample[]): Measurement =
 
 export const measureShape = (shape: Shape, report: (line: string) => void): ShapeResults => {
   const problems = problemsOf(shape);
-  const contenders = contendersFor(shape.naive === true);
-  const samples = contenders.map((): Sample[] => []);
+  const samples = CONTENDERS.map((): Sample[] => []);
   // The first pass only warms up: what counts is the planner in a process that has been running for a while.
-  for (const input of problems.slice(0, 30)) for (const contender of contenders.slice(0, 3)) timed(contender, input);
-  for (const input of problems) contenders.forEach((contender, index) => samples[index]?.push(timed(contender, input)));
+  for (const input of problems.slice(0, 30)) for (const contender of CONTENDERS) timed(contender, input);
+  for (const input of problems) CONTENDERS.forEach((contender, index) => samples[index]?.push(timed(contender, input)));
   report(`${shape.name}: ${problems.length} problems`);
   const bounds = (samples[0] ?? []).map(({ outcome }) => outcome.bound ?? 1);
-  const measurements = contenders.map(({ name }, index) => summarize(name, samples[index] ?? []));
+  const measurements = CONTENDERS.map(({ name }, index) => summarize(name, samples[index] ?? []));
   return { shape, bound: mean(bounds), measurements };
 };

@@ -12,8 +12,6 @@ export interface Shape {
   readonly problems: number;
   /** The median that a plan may take, in milliseconds. */
   readonly targetMs?: number;
-  /** Also measured beside trying every set of zones for every endpoint, which takes 7^endpoints steps with three zones. */
-  readonly naive?: boolean;
 }
 
 export interface Measurement {
