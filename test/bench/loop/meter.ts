@@ -4,9 +4,6 @@ import { planHints } from '../../../pkg/flow/planner.ts';
 import type { Demand } from '../../../pkg/flow/types.ts';
 import type { Experience, PlantEndpoint } from './types.ts';
 
-/** What may wait at an endpoint, in seconds of its capacity: 15 requests where it serves 50 a second. */
-const QUEUE_SECONDS = 0.3;
-
 /** Utilisation that the bound on traffic between zones is of. */
 const TARGET = 0.7;
 
@@ -21,7 +18,7 @@ export interface Meter {
   planned(before: HintsInForce | undefined, after: HintsInForce, endpoints: readonly PlantEndpoint[]): void;
   /** Returns the load by endpoint, cores. */
   tick(tick: Tick, time: number): ReadonlyMap<string, number>;
-  outcome(seconds: number): Omit<Experience, 'p99'>;
+  outcome(seconds: number): Experience;
 }
 
 /** The fraction of demand beyond which a second counts as overloaded, or as crossing needlessly, and how long that is looked for. */
@@ -67,8 +64,6 @@ export const createMeter = (surge?: readonly number[]): Meter => {
   let stayed = 0;
   let asked = 0;
   let overload = 0;
-  let lost = 0;
-  const waiting = new Map<string, number>();
   let regret = 0;
   let changes = 0;
   let endpointSeconds = 0;
@@ -95,11 +90,6 @@ export const createMeter = (surge?: readonly number[]): Meter => {
       );
       const avoidable = Math.max(0, above - Math.max(0, total - capacity));
       overload += avoidable;
-      for (const { name, capacity: own } of endpoints) {
-        const left = Math.max(0, (waiting.get(name) ?? 0) + (loads.get(name) ?? 0) - own);
-        waiting.set(name, Math.min(left, QUEUE_SECONDS * own));
-        lost += Math.max(0, left - QUEUE_SECONDS * own);
-      }
       asked += total;
       stayed += total - crossing;
       if (total > 0) {
@@ -113,7 +103,6 @@ export const createMeter = (surge?: readonly number[]): Meter => {
     },
     outcome: (seconds) => ({
       overload: asked === 0 ? 0 : overload / asked,
-      lost: asked === 0 ? 0 : lost / asked,
       regret: asked === 0 ? 0 : regret / asked,
       inZone: asked === 0 ? 1 : stayed / asked,
       reactSeconds: reaction.seconds(),

@@ -1,7 +1,7 @@
 // A Service in seconds: kube-proxy's choice, endpoints with a capacity, noise, metrics that are averaged and late.
 import { type HintsInForce, hintsOf, sharingOf } from '../../../pkg/flow/demand/arrivals.ts';
 import type { Observation } from '../../../pkg/flow/loop/types.ts';
-import { createAutoscaler, createCounter, createLatency, createSampler, LATE, WINDOW } from './instruments.ts';
+import { createAutoscaler, createCounter, createSampler, LATE, WINDOW } from './instruments.ts';
 import type { Opened, Sampler } from './instruments.ts';
 import { createMeter } from './meter.ts';
 import { normalOf, randomOf } from './random.ts';
@@ -91,7 +91,6 @@ export const simulate = (
   const rule = createRule();
   const noise = createNoise(seed);
   const meter = createMeter(scenario.surge?.map((time) => time + phaseOf(seed)));
-  const latency = createLatency();
   const autoscaler = scenario.autoscaler === undefined ? undefined : createAutoscaler(scenario, scenario.autoscaler);
   const demandAt = (time: number): Demand => scenario.demand(time - phaseOf(seed));
   let plans: { from: number; plan: HintsInForce | Weights }[] = [
@@ -152,7 +151,6 @@ export const simulate = (
     counter.record(time, opened);
     const { idleCores = 0 } = scenario;
     const arriving = meter.tick({ flows, endpoints: endpoints.map(leaving(idleCores)), demand: asked }, time);
-    latency.tick(flows, endpoints.map(leaving(idleCores)));
     let utilization = 0;
     const hanging = scenario.hanging?.(time);
     for (const { name, zone, capacity } of endpoints) {
@@ -162,7 +160,7 @@ export const simulate = (
     }
     autoscaler?.tick(time, utilization);
   }
-  return { ...meter.outcome(scenario.durationSeconds), p99: latency.quantile(0.99) };
+  return meter.outcome(scenario.durationSeconds);
 };
 
 /** No measurement reaches the rule. */

@@ -43,11 +43,9 @@ export const meanExperience = (runs: readonly (Experience | RuleResults['means']
   };
   return {
     overload: mean('overload'),
-    lost: mean('lost'),
     regret: mean('regret'),
     changes: mean('changes'),
     inZone: mean('inZone'),
-    p99: mean('p99'),
     reactSeconds: optional('reactSeconds'),
     recoverySeconds: optional('recoverySeconds'),
   };
@@ -65,10 +63,8 @@ const percent = (fraction: number, digits: number): string => (100 * fraction).t
 const ruleRow = ({ name, means }: RuleResults): string[] => [
   name,
   percent(means.overload, 3),
-  percent(means.lost, 3),
   percent(means.inZone, 1),
   percent(means.regret, 2),
-  means.p99.toFixed(0),
   (means.reactSeconds ?? 0).toFixed(0),
   (means.recoverySeconds ?? 0).toFixed(0),
   means.changes.toFixed(1),
@@ -108,10 +104,8 @@ export const rulesTables = ({ seeds, rules }: LoopResults): string =>
       [
         'rule',
         'avoidable overload, %',
-        'lost, with a queue, %',
         'in zone, %',
         'crossing beyond the bound, points',
-        'p99, ms',
         'reacts in, s',
         'recovers in, s',
         'hint changes',

@@ -64,15 +64,11 @@ export type Rule = () => (input: RuleInput) => HintsInForce | Weights | undefine
 /** Of one run; fractions of all demand of the run. */
 export interface Experience {
   readonly overload: number;
-  /** Sent to endpoints that serve, and refused by a queue of 300 ms. */
-  readonly lost: number;
   readonly regret: number;
   /** Hint changes of endpoints that were there before and after, per endpoint and hour. */
   readonly changes: number;
   /** Fraction of demand that stays in its zone. */
   readonly inZone: number;
-  /** Milliseconds, of all requests; see latency.ts. */
-  readonly p99: number;
   /** Seconds from the beginning of the surge to the last of its first 300 with avoidable overload above 1 %; undefined without surge. */
   readonly reactSeconds: number | undefined;
   /** Seconds from its end to the last of the next 900 in which more than 5 % of demand crosses needlessly. */
