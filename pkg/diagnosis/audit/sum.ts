@@ -83,16 +83,14 @@ const groupOf = (services: readonly ServiceAudit[], { group, cause: { reason, re
 export type CauseGroup = ReturnType<typeof groupOf>;
 
 /** What a list is sorted by: least first, what is not known last. */
-type Key<T> = (item: T) => number | string | null | undefined;
+type Key<T> = (item: T) => number | string;
 
 const compareBy =
   <T>(keys: readonly Key<T>[]) =>
   (a: T, b: T): number => {
     for (const key of keys) {
-      const [left, right] = [key(a) ?? undefined, key(b) ?? undefined];
-      if (left === right) continue;
-      if (left === undefined || right === undefined) return left === undefined ? 1 : -1;
-      return left < right ? -1 : 1;
+      const [left, right] = [key(a), key(b)];
+      if (left !== right) return left < right ? -1 : 1;
     }
     return 0;
   };
@@ -100,10 +98,8 @@ const compareBy =
 /** Most first; what is not known still last. */
 const most =
   <T>(of: (item: T) => number | null): Key<T> =>
-  (item) => {
-    const value = of(item);
-    return value === null ? null : -value;
-  };
+  (item) =>
+    -(of(item) ?? -Infinity);
 
 const byGroup = ({ group }: { readonly group: AuditGroup }): number => AUDIT_GROUPS.indexOf(group);
 
@@ -135,12 +131,12 @@ const ORDERS = {
   worst: [byGroup, crossing, byVerdict],
   saving: [saved, crossing],
   'cross-zone': [most(({ crossZoneShare }) => crossZoneShare), crossing],
-  'in-zone': [({ inZoneShare }) => inZoneShare, crossing],
+  'in-zone': [({ inZoneShare }) => inZoneShare ?? Infinity, crossing],
   overload: [most(({ worstOverload }) => worstOverload)],
   endpoints: [most(({ endpoints }) => endpoints)],
   zones: [({ zones }) => zones],
   verdict: [byVerdict, crossing],
-  cause: [({ cause }) => cause?.reason, crossing],
+  cause: [({ cause }) => cause?.reason ?? '~', crossing],
   name: [({ name }) => name],
   namespace: [],
 } as const satisfies Readonly<Record<string, readonly Key<ServiceAudit>[]>>;

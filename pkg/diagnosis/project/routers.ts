@@ -8,8 +8,7 @@ import { flagValue } from '../routers/kube-proxy.ts';
 import { isAnyAgent } from '../routers/planes.ts';
 import { configMapsIn, namesIn } from './names.ts';
 import type { RouterObject } from '../routers/types.ts';
-import { type Metadata, fieldsIn, imageIn, listIn, pickTexts } from './fields.ts';
-import { stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
+import { type Metadata, fieldsIn, imageIn, listIn, pickTexts, stringsIn, textIn, textsIn, wholeIn } from './fields.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 

@@ -98,7 +98,7 @@ const BASE = `
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
 html { font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif; }
-body { margin: 0; background: var(--page); color: var(--text); }
+body { margin: 0; background: var(--page); color: var(--text); font-variant-numeric: tabular-nums; }
 header, main, footer { max-width: 1360px; margin: 0 auto; padding: 0 24px; }
 header { padding-top: 32px; }
 footer { padding-bottom: 48px; color: var(--muted); font-size: .875rem; }
@@ -114,17 +114,16 @@ button, input, select { font: inherit; color: inherit; }
 const SUMMARY = `
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(196px, 1fr)); gap: 12px; padding: 0; margin: 24px 0 20px; list-style: none; }
 .cards li { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px; }
-.cards strong { display: block; font-size: 1.55rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
+.cards strong { display: block; font-size: 1.55rem; line-height: 1.2; }
 .cards span { color: var(--muted); font-size: .9rem; }
 .bar { display: block; width: 100%; height: 26px; border-radius: 6px; }
 .bar rect { stroke: var(--page); stroke-width: 2; }
 .bar-stays { fill: var(--stay-4); } .bar-routing { fill: var(--accent); } .bar-endpoints { fill: var(--cross-3); } .bar-rest { fill: var(--muted); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 24px; padding: 0; margin: 10px 0 0; list-style: none; font-size: .9rem; }
 .legend svg { width: 14px; height: 14px; margin-right: 8px; vertical-align: -2px; border-radius: 3px; }
-.legend b { font-variant-numeric: tabular-nums; }
 .scroll { overflow-x: auto; padding-bottom: 4px; }
 .heat-map { width: auto; border-collapse: separate; border-spacing: 3px; }
-.heat-map td { min-width: 84px; padding: 14px 8px; border: 0; border-radius: 6px; background: var(--panel); color: var(--muted); text-align: center; font-weight: 600; font-variant-numeric: tabular-nums; }
+.heat-map td { min-width: 84px; padding: 14px 8px; border: 0; border-radius: 6px; background: var(--panel); color: var(--muted); text-align: center; font-weight: 600; }
 .heat-map th { background: none; border: 0; font-weight: 400; vertical-align: middle; } .heat-map thead th { text-align: center; }
 ${CELLS}
 .findings { padding: 0; margin: 0; list-style: none; display: grid; gap: 10px; }
@@ -137,7 +136,7 @@ const TABLES = `
 table { border-collapse: collapse; width: 100%; font-size: .875rem; line-height: 1.4; }
 th, td { text-align: left; vertical-align: top; padding: 8px; border-bottom: 1px solid var(--line); unicode-bidi: isolate; }
 th { font-weight: 600; background: var(--panel); border-bottom-width: 2px; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number { text-align: right; white-space: nowrap; }
 th.number { white-space: normal; }
 .number small { white-space: normal; max-width: 10ch; margin-left: auto; }
 td small { display: block; color: var(--muted); font-size: .8125rem; }
