@@ -27,70 +27,44 @@ const status = (code: number, reason?: string, message?: string, details?: objec
 });
 
 describe('apiErrorOf', () => {
-  const cases: Array<{ name: string; status: number; body: unknown; message: string; reason: string }> = [
-    {
-      name: 'quotes a Status',
-      status: 404,
-      body: status(404, 'NotFound', 'services "b" not found'),
-      reason: 'NotFound',
-      message: 'GET /api/v1/namespaces/a/services/b: 404 NotFound: services "b" not found',
-    },
-    {
-      name: 'derives the reason where the Status has none',
-      status: 410,
-      body: status(410),
-      reason: 'Gone',
-      message: 'GET /api/v1/namespaces/a/services/b: 410 Gone',
-    },
-    {
-      name: 'says a Status in one line, without orders to a terminal, and its reason as a word',
-      status: 422,
-      body: status(422, `In\u001b[31mvalid${'x'.repeat(500)}`, 'one\ntwo\u009b3J'),
-      reason: `In [31mvalid${'x'.repeat(88)}`,
-      message: `GET /api/v1/namespaces/a/services/b: 422 In [31mvalid${'x'.repeat(88)}: one two 3J`,
-    },
-    {
-      name: 'does not quote what is no Status',
-      status: 502,
-      body: { message: 'a proxy says: token abc' },
-      reason: 'Unknown',
-      message: 'GET /api/v1/namespaces/a/services/b: 502 Unknown',
-    },
-    {
-      name: 'takes a body that was not JSON',
-      status: 503,
-      body: undefined,
-      reason: 'ServiceUnavailable',
-      message: 'GET /api/v1/namespaces/a/services/b: 503 ServiceUnavailable',
-    },
-    {
-      name: 'takes a Status whose fields are not strings',
-      status: 500,
-      body: { kind: 'Status', reason: 7, message: { a: 1 }, details: { retryAfterSeconds: '5' } },
-      reason: 'InternalError',
-      message: 'GET /api/v1/namespaces/a/services/b: 500 InternalError',
-    },
+  const INVALID = `In [31mvalid${'x'.repeat(88)}`;
+  const untyped = { kind: 'Status', reason: 7, message: { a: 1 }, details: { retryAfterSeconds: '5' } };
+  /** `says`: what the message says behind the request. */
+  const cases: readonly (readonly [name: string, status: number, body: unknown, reason: string, says: string])[] = [
+    [
+      'quotes a Status',
+      404,
+      status(404, 'NotFound', 'services "b" not found'),
+      'NotFound',
+      '404 NotFound: services "b" not found',
+    ],
+    ['derives the reason where the Status has none', 410, status(410), 'Gone', '410 Gone'],
+    [
+      'says a Status in one line, without orders to a terminal, and its reason as a word',
+      422,
+      status(422, `In\u001b[31mvalid${'x'.repeat(500)}`, 'one\ntwo\u009b3J'),
+      INVALID,
+      `422 ${INVALID}: one two 3J`,
+    ],
+    ['does not quote what is no Status', 502, { message: 'a proxy says: token abc' }, 'Unknown', '502 Unknown'],
+    ['takes a body that was not JSON', 503, undefined, 'ServiceUnavailable', '503 ServiceUnavailable'],
+    ['takes a Status whose fields are not strings', 500, untyped, 'InternalError', '500 InternalError'],
   ];
-  for (const { name, status: code, body, message, reason } of cases) {
+  for (const [name, code, body, reason, says] of cases) {
     it(name, () => {
       const error = apiErrorOf(request, code, body);
+      const message = `${request.method} ${request.path}: ${says}`;
       expect(error).to.include({ name: 'ApiError', code: 'ApiError', status: code, reason, message, ...request });
       expect(error.retryAfterMs).to.equal(undefined);
     });
   }
 
   describe('retryAfterMs', () => {
-    it('comes from the header first', () => {
-      expect(
-        apiErrorOf(request, 429, status(429, 'TooManyRequests', '', { retryAfterSeconds: 9 }), 2_000),
-      ).to.have.property('retryAfterMs', 2_000);
-    });
-    it('comes from the Status otherwise', () => {
-      expect(apiErrorOf(request, 429, status(429, 'TooManyRequests', '', { retryAfterSeconds: 9 }))).to.have.property(
-        'retryAfterMs',
-        9_000,
-      );
-    });
+    const refused = status(429, 'TooManyRequests', '', { retryAfterSeconds: 9 });
+    it('comes from the header first', () =>
+      expect(apiErrorOf(request, 429, refused, 2_000)).to.have.property('retryAfterMs', 2_000));
+    it('comes from the Status otherwise', () =>
+      expect(apiErrorOf(request, 429, refused)).to.have.property('retryAfterMs', 9_000));
   });
 
   describe('Secrets', () => {
@@ -148,22 +122,17 @@ describe('predicates', () => {
 
 describe('isStalePatch', () => {
   const rejected = 'the server rejected our request due to an error in our request';
-  const cases: { name: string; status: number; reason: string; message?: string; stale: boolean }[] = [
-    { name: 'a conflict', status: 409, reason: 'Conflict', stale: true },
-    { name: 'a patch that does not apply any more', status: 422, reason: 'Invalid', message: rejected, stale: true },
-    {
-      name: 'an object that is not valid',
-      status: 422,
-      reason: 'Invalid',
-      message: 'EndpointSlice "a" is invalid: endpoints[0].hints.forZones: Too many: 9: must have at most 8 items',
-      stale: false,
-    },
-    { name: 'an object that is there already', status: 409, reason: 'AlreadyExists', stale: false },
-    { name: 'the same words for another status', status: 400, reason: 'BadRequest', message: rejected, stale: false },
+  const invalid = 'EndpointSlice "a" is invalid: endpoints[0].hints.forZones: Too many: 9: must have at most 8 items';
+  const cases: readonly (readonly [name: string, of: ReturnType<typeof status>, stale: boolean])[] = [
+    ['a conflict', status(409, 'Conflict'), true],
+    ['a patch that does not apply any more', status(422, 'Invalid', rejected), true],
+    ['an object that is not valid', status(422, 'Invalid', invalid), false],
+    ['an object that is there already', status(409, 'AlreadyExists'), false],
+    ['the same words for another status', status(400, 'BadRequest', rejected), false],
   ];
-  for (const { name, status: code, reason, message, stale } of cases) {
+  for (const [name, of, stale] of cases) {
     it(`is ${stale ? '' : 'not '}${name}`, () => {
-      expect(isStalePatch(apiErrorOf(request, code, status(code, reason, message)))).to.equal(stale);
+      expect(isStalePatch(apiErrorOf(request, of.code, of))).to.equal(stale);
     });
   }
 });

@@ -58,23 +58,6 @@ describe('informer, after failures', () => {
       }
     });
 
-    it('410 after each event is no tight loop either', async () => {
-      const minutes: number[] = [];
-      for (let minute = 0; minute < 10; minute += 1) {
-        const before = bed.api.lists.length;
-        const until = bed.clock.monotonic() + 60_000;
-        while (bed.clock.monotonic() < until) {
-          bed.api.put('a');
-          bed.api.endWatches({ error: gone() });
-          await bed.clock.advance(50);
-        }
-        minutes.push(bed.api.lists.length - before);
-      }
-      // At once, and after 0.8, 1.6, 3.2, 6.4, 12.8 and 25.6 s; then every 30 s.
-      expect(minutes[0], 'lists in the first minute').to.equal(7);
-      expect(Math.max(...minutes.slice(1)), 'lists in a later minute').to.equal(2);
-    });
-
     it('410 two minutes after the last one lists anew at once again', async () => {
       for (const lists of [2, 3]) {
         await bed.clock.advance(120_000);
@@ -85,17 +68,6 @@ describe('informer, after failures', () => {
       }
     });
 
-    it('a cut stream is continued from the last version after a wait', async () => {
-      bed.api.put('c');
-      await bed.clock.settle();
-      bed.api.endWatches({ error: cut() });
-      await bed.clock.advance(799);
-      expect(bed.api.watches).to.deep.equal(['3']);
-      await bed.clock.advance(1);
-      expect(bed.api.watches).to.deep.equal(['3', '4']);
-      expect(bed.relists).to.deep.equal(['Initial']);
-    });
-
     it('bookmarks move the version on', async () => {
       bed.api.compact();
       bed.api.bookmark();
@@ -104,14 +76,6 @@ describe('informer, after failures', () => {
       await bed.clock.advance(800);
       expect(bed.api.watches).to.deep.equal(['3', '4']);
       expect(bed.failures).to.have.length(1);
-    });
-
-    it('an orderly end of a long watch is continued at once', async () => {
-      await bed.clock.advance(400_000);
-      bed.api.endWatches('close');
-      await bed.clock.settle();
-      expect(bed.api.watches).to.deep.equal(['3', '3']);
-      expect(bed.failures).to.deep.equal([]);
     });
 
     it('an orderly end within a second waits: no tight loop, whatever the server does', async () => {
@@ -156,15 +120,6 @@ describe('informer, after failures', () => {
         expect(bed.api.openWatches).to.equal(1);
       });
     }
-
-    it('an abort ends the wait', async () => {
-      bed.api.endWatches({ error: refused(429, 60_000) });
-      await bed.clock.settle();
-      expect(bed.clock.pending).to.equal(1);
-      bed.stop.abort();
-      await bed.running;
-      expect(bed.clock.pending).to.equal(0);
-    });
   });
 
   describe('lists that fail', () => {
@@ -177,20 +132,6 @@ describe('informer, after failures', () => {
       expect(bed.informer.hasSynced).to.equal(false);
       expect(bed.failures[0]).to.be.instanceOf(ConnectionError).and.include({ reason: 'InvalidResponse' });
       expect(bed.informer.store.size()).to.equal(0);
-    });
-
-    it('are tried again, and nothing is synced until one is complete', async () => {
-      bed.api.failNext('list', unreachable());
-      bed.api.failNext('list', refused(500));
-      bed.api.put('a');
-      await start();
-      expect(bed.informer.hasSynced).to.equal(false);
-      await bed.clock.advance(800);
-      expect(bed.informer.hasSynced).to.equal(false);
-      await bed.clock.advance(1_600);
-      expect(bed.informer.hasSynced).to.equal(true);
-      expect(bed.failures).to.have.length(2);
-      expect(bed.relists).to.deep.equal(['Initial', 'Initial', 'Initial']);
     });
 
     it('between pages (expired token) begin anew, without deleting what the lost pages would have held', async () => {

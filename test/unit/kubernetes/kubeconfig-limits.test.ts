@@ -126,13 +126,6 @@ describe('loadKubeConfig, its limits', () => {
     for (const { name, content, context, says } of cases)
       it(name, () => expect(() => load(content, context)).to.throw(KubeConfigError, says));
 
-    it('a file that is not there, and names it', () => {
-      expect(() => loadKubeConfig({ kubeconfig: bed.folder.at('absent') })).to.throw(
-        KubeConfigError,
-        /cannot load .*absent: ENOENT/u,
-      );
-    });
-
     it('aliases that multiply beyond reason', () => {
       const again = Array.from({ length: 200 }, () => '*c').join(', ');
       const cluster = `&c {name: c, cluster: {server: '${SERVER}'}}`;

@@ -29,13 +29,6 @@ describe('loadKubeConfig', () => {
       expect(load(kubeconfig({ cluster: { server: `${SERVER}/` } })).server).to.equal(SERVER);
     });
 
-    it('a client certificate', async () => {
-      const { tls } = await load(
-        kubeconfig({ user: { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') } }),
-      ).credentials();
-      expect([String(tls.cert), String(tls.key)]).to.deep.equal(['CERT', 'KEY']);
-    });
-
     it('server name, insecure and proxy', async () => {
       const config = load(
         kubeconfig({

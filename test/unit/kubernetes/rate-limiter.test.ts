@@ -16,16 +16,6 @@ describe('createTokenBucket', () => {
     expect(delays).to.deep.equal([0, 0, 0, 100, 200, 300]);
   });
 
-  it('refills with time, never beyond the burst', async () => {
-    const clock = createFakeClock();
-    const bucket = createTokenBucket({ clock, ratePerSecond: 10, burst: 2 });
-    expect([bucket.tryTake(), bucket.tryTake(), bucket.tryTake()]).to.deep.equal([true, true, false]);
-    await clock.advance(100);
-    expect([bucket.tryTake(), bucket.tryTake()]).to.deep.equal([true, false]);
-    await clock.advance(3_600_000);
-    expect([bucket.tryTake(), bucket.tryTake(), bucket.tryTake()]).to.deep.equal([true, true, false]);
-  });
-
   it('does not follow jumps of the wall clock', () => {
     const clock = createFakeClock();
     const bucket = createTokenBucket({ clock, ratePerSecond: 1, burst: 1 });

@@ -41,13 +41,6 @@ describe('createStore', () => {
     };
   };
 
-  it('hands out a list of its own', () => {
-    const { store, set } = open();
-    set(object('a'));
-    store.list().pop();
-    expect(store.size()).to.equal(1);
-  });
-
   it('is not confused when a cached object was changed in place', () => {
     const { store, set, remove } = open();
     const changed = object('a', { zone: 'x' });
@@ -55,22 +48,6 @@ describe('createStore', () => {
     changed.metadata = { ...changed.metadata, labels: { zone: 'y' } };
     remove('a');
     expect(store.byIndex('zone', 'x')).to.deep.equal([]);
-  });
-
-  it('reports an indexer that throws, and keeps the object', () => {
-    const error = new RangeError('hostile');
-    const { store, logger, set } = open({
-      bad: () => {
-        throw error;
-      },
-      ...byZone,
-    });
-    set(object('a', { zone: 'x' }));
-    expect(logger.entries.map(({ message, fields }) => [message, fields['error']])).to.deep.equal([
-      ['index "bad" threw', error],
-    ]);
-    expect(store.byIndex('zone', 'x')).to.have.length(1);
-    expect(store.byIndex('bad', 'x')).to.deep.equal([]);
   });
 
   it('takes names that are properties of every object', () => {

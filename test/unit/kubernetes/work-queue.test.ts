@@ -29,32 +29,6 @@ describe('createWorkQueue', () => {
   });
 
   describe('addRateLimited', () => {
-    it('backs off 5, 10, 20 ms … per key until forgotten', async () => {
-      const waits: number[] = [];
-      for (let failure = 0; failure < 4; failure += 1) {
-        const startedAt = clock.monotonic();
-        queue.addRateLimited('a');
-        while (queue.length() === 0) await clock.advance(1);
-        waits.push(clock.monotonic() - startedAt);
-        await drain(queue);
-      }
-      expect(waits).to.deep.equal([5, 10, 20, 40]);
-      queue.forget('a');
-      queue.addRateLimited('a');
-      await clock.advance(5);
-      expect(queue.length()).to.equal(1);
-    });
-
-    it('lets the burst through and then ten keys a second', async () => {
-      for (let index = 0; index < 130; index += 1) queue.addRateLimited(`key-${index}`);
-      await clock.advance(5);
-      expect(queue.length()).to.equal(100);
-      await clock.advance(995);
-      expect(queue.length()).to.equal(110);
-      await clock.advance(2_000);
-      expect(queue.length()).to.equal(130);
-    });
-
     it('waits a quarter of an hour at most, whatever the number of failures', async () => {
       for (let failure = 0; failure < 2_000; failure += 1) {
         queue.addRateLimited('a');
@@ -64,17 +38,6 @@ describe('createWorkQueue', () => {
       queue.addRateLimited('a');
       await clock.advance(1_000_000);
       expect(queue.length()).to.equal(1);
-    });
-  });
-
-  describe('shutDown', () => {
-    it('drops what waits for its time, and leaves no timer behind', async () => {
-      queue.addAfter('a', 100);
-      queue.addRateLimited('b');
-      queue.shutDown();
-      expect(clock.pending).to.equal(0);
-      await clock.advance(1_000);
-      expect(queue.length()).to.equal(0);
     });
   });
 

@@ -36,99 +36,65 @@ describe('assessEffectiveness', () => {
 
   const notReady = { conditions: { ready: false } };
 
+  const only = (...endpoints: Endpoint[]) => ({ slices: [of(endpoints)] });
+  const among = (...endpoints: Endpoint[]) => only(...ALL, ...endpoints);
+  const routedBy = (...objects: object[]) => ({ clients: clientsOf(NODES, routerObjects(...objects)) });
+  const leaving = hinted('b', { conditions: { ready: true, serving: false } });
+  const old = routedBy(kubeProxy('v1.30.4'));
+  const annotated = { ...of(ALL), metadata: { annotations: { [ANNOTATION_EVACUATED]: 'a' } } };
+  const more = { clients: clientsOf(['a', 'b', 'c', 'd'].map((zone) => node({ zone }))) };
+  const OLD =
+    /^Service n\/s: kube-proxy 1\.30\.4 on Node \S+ does not look at its hints; it needs the annotation topology-mode$/;
+  const ASSUMED = /^Service n\/s: kube-proxy is assumed on Node \S+: nothing in these objects shows another one/;
+
   const cases: readonly (readonly [name: string, input: Partial<AssessInput>, state: string, says?: RegExp])[] = [
     ['every ready endpoint hinted, every zone served', {}, 'Effective'],
-    ['unready endpoints do not count', { slices: [of([...ALL, endpoint({ zone: 'c', ...notReady })])] }, 'Effective'],
-    [
-      'an endpoint of a zone is published as ready and is not, another one serves it',
-      { slices: [of([...ALL, hinted('b', { conditions: { ready: true, serving: false } })])] },
-      'Effective',
-    ],
+    ['unready endpoints do not count', among(endpoint({ zone: 'c', ...notReady })), 'Effective'],
+    ['an endpoint is published as ready and is not, another one serves its zone', among(leaving), 'Effective'],
     [
       'all endpoints of a zone are published as ready and are not',
-      { slices: [of([hinted('a'), hinted('b', { conditions: { ready: true, serving: false } })])] },
+      only(hinted('a'), leaving),
       'PublishedNotReady',
       /hinted for b is published as ready .*; connections of clients there fail/,
     ],
     ['both families', { slices: [of(ALL), of(ALL, 'IPv6')] }, 'Effective'],
     ['one family lacks hints', { slices: [of(ALL), of([endpoint({ zone: 'a' })], 'IPv6')] }, 'HintsMissing', /IPv6/],
-    [
-      'one endpoint lacks its hint',
-      { slices: [of([...ALL, endpoint({ zone: 'a' })])] },
-      'HintsMissing',
-      /1 of 3 ready/,
-    ],
-    [
-      'one endpoint lacks a zone',
-      { slices: [of([...ALL, endpoint({ zone: '' })])] },
-      'EndpointWithoutZone',
-      /label the Nodes/,
-    ],
-    [
-      'a client zone is not served',
-      { clients: clientsOf(['a', 'b', 'c', 'd'].map((zone) => node({ zone }))) },
-      'ZoneNotServed',
-      /hinted for c, d/,
-    ],
-    [
-      'hints of unready endpoints serve no client',
-      { slices: [of([hinted('a'), hinted('b', notReady)])] },
-      'ZoneNotServed',
-    ],
+    ['one endpoint lacks its hint', among(endpoint({ zone: 'a' })), 'HintsMissing', /1 of 3 ready/],
+    ['one endpoint lacks a zone', among(endpoint({ zone: '' })), 'EndpointWithoutZone', /label the Nodes/],
+    ['a client zone is not served', more, 'ZoneNotServed', /hinted for c, d/],
+    ['hints of unready endpoints serve no client', only(hinted('a'), hinted('b', notReady)), 'ZoneNotServed'],
     ['endpoints null', { slices: [slice({ endpoints: null })] }, 'NoReadyEndpoints'],
-    ['none ready', { slices: [of([hinted('a', notReady)])] }, 'NoReadyEndpoints'],
-    ['absent conditions mean ready', { slices: [of([{ addresses: ['x'], zone: 'a' }])] }, 'HintsMissing'],
+    ['none ready', only(hinted('a', notReady)), 'NoReadyEndpoints'],
+    ['absent conditions mean ready', only({ addresses: ['x'], zone: 'a' }), 'HintsMissing'],
     ['headless', { service: service({ spec: { clusterIP: 'None' } }) }, 'Headless'],
     ['no Service', { service: undefined }, 'ServiceMissing'],
     [
       'Cilium without service topology',
-      { clients: clientsOf(NODES, routerObjects(CILIUM_SET, configMap('cilium-config', {}))) },
+      routedBy(CILIUM_SET, configMap('cilium-config', {})),
       'HintsNotFollowed',
       /^Service n\/s: Cilium 1\.19\.1 on Node \S+ ignores hints$/,
     ],
     [
       'a data plane of which nothing is known',
-      { clients: clientsOf(NODES, routerObjects(daemonSet('anetd', 'cilium:v1.15.6-gke.25', CILIUM))) },
+      routedBy(daemonSet('anetd', 'cilium:v1.15.6-gke.25', CILIUM)),
       'RouterUnknown',
     ],
-    [
-      'kube-proxy older than the kubelet, and no annotation',
-      { clients: clientsOf(NODES, routerObjects(kubeProxy('v1.30.4'))) },
-      'HintsNotFollowed',
-      /^Service n\/s: kube-proxy 1\.30\.4 on Node \S+ does not look at its hints; it needs the annotation topology-mode$/,
-    ],
-    [
-      'no object that shows who routes',
-      { clients: clientsOf(NODES) },
-      'RouterAssumed',
-      /^Service n\/s: kube-proxy is assumed on Node \S+: nothing in these objects shows another one/,
-    ],
+    ['kube-proxy older than the kubelet, and no annotation', old, 'HintsNotFollowed', OLD],
+    ['no object that shows who routes', { clients: clientsOf(NODES) }, 'RouterAssumed', ASSUMED],
     [
       'a zone is evacuated',
       { slices: [evacuated()] },
       'Evacuated',
       /^Service n\/s: a is evacuated, its clients use other zones/,
     ],
+    ['and who routes is assumed', { slices: [evacuated()], clients: clientsOf(NODES) }, 'Evacuated'],
     [
-      'a zone is evacuated, and who routes is assumed',
-      { slices: [evacuated()], clients: clientsOf(NODES) },
-      'Evacuated',
-    ],
-    [
-      'a zone is evacuated, and an endpoint without a hint brings connections back',
+      'and an endpoint without a hint brings connections back',
       { slices: [evacuated(endpoint({ zone: 'a' }))] },
       'HintsMissing',
     ],
-    [
-      'a zone is evacuated, and proxies do not look at hints',
-      { slices: [evacuated()], clients: clientsOf(NODES, routerObjects(kubeProxy('v1.30.4'))) },
-      'HintsNotFollowed',
-    ],
-    [
-      'an annotation that no evacuation wrote',
-      { slices: [{ ...of(ALL), metadata: { annotations: { [ANNOTATION_EVACUATED]: 'a' } } }] },
-      'Effective',
-    ],
+    ['and proxies do not look at hints', { slices: [evacuated()], ...old }, 'HintsNotFollowed'],
+    ['an annotation that no evacuation wrote', { slices: [annotated] }, 'Effective'],
     ['druid has not acted', { pending: true }, 'Pending'],
   ];
 

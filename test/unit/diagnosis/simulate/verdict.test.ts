@@ -42,121 +42,114 @@ const judged = (overrides: Partial<JudgeInput> & { outcome?: Partial<Outcome>; r
 };
 
 describe('verdicts of a simulation', () => {
-  const cases: readonly [reason: string, name: string, message: RegExp, input?: Parameters<typeof judged>[0]][] = [
+  type Input = NonNullable<Parameters<typeof judged>[0]>;
+  const of = (own: Partial<Outcome>, more: Input = {}): Input => ({ outcome: own, ...more });
+  const by = (reason: Reason, count?: number): Input => ({ routes: [routes(reason, '', count)] });
+  /** Some Nodes follow hints, others a rule each. */
+  const beside = (...rules: readonly (readonly [Reason, number])[]): Input => ({
+    routes: [KEPT, ...rules.map(([reason, count]) => routes(reason, '', count))],
+  });
+  const notOurs = { given: { reason: 'NotManaged', message: 'not ours' } } as const;
+  const cases: readonly [reason: string, name: string, message: RegExp, input?: Input][] = [
     ['KeepsAll', 'all stays', /^All traffic stays .* above 120 % of its fair share\.$/],
     [
       'KeepsMost',
       'most stays',
       /^80 % of the traffic stays in its zone, and no endpoint is above/,
-      { outcome: { inZoneShare: 0.8 } },
+      of({ inZoneShare: 0.8 }),
     ],
-    ['KeepsAll', 'an overload above the limit by rounding only', /./, { outcome: { worstOverload: 0.2 + 1e-12 } }],
+    ['KeepsAll', 'an overload above the limit by rounding only', /./, of({ worstOverload: 0.2 + 1e-12 })],
     [
       'Overloads',
       'an overload above it',
       /but an endpoint in a gets 150 % of its fair share \(limit 120 %\)\.$/,
-      { outcome: { worstOverload: 0.5 } },
+      of({ worstOverload: 0.5 }),
     ],
     [
       'Overloads',
       'utilization above the target',
       /an endpoint in a runs at 90 % of its capacity \(target 70 %\)\.$/,
-      { outcome: { worstOverload: 0.1, maxUtilization: 0.9 }, limit: TARGET },
+      of({ worstOverload: 0.1, maxUtilization: 0.9 }, { limit: TARGET }),
     ],
     [
       'KeepsAll',
       'utilization within the target, whatever the fair share',
       /70 % of its capacity/,
-      { outcome: { worstOverload: 2, maxUtilization: 0.7 }, limit: TARGET },
+      of({ worstOverload: 2, maxUtilization: 0.7 }, { limit: TARGET }),
     ],
     [
       'Spread',
       'no hints, and on purpose',
       /75 % of the traffic crosses\.$/,
-      { mode: 'none', outcome: { hinted: 0, inZoneShare: 0.25 }, routes: [routes('NoHints', '')] },
+      of({ hinted: 0, inZoneShare: 0.25 }, { mode: 'none', ...by('NoHints') }),
     ],
     [
       'Overloads',
       'no hints, and too much load all the same',
       /runs at 200 %/,
-      {
-        mode: 'none',
-        limit: TARGET,
-        outcome: { hinted: 0, inZoneShare: 0.3, maxUtilization: 2 },
-        routes: [routes('NoHints', '')],
-      },
+      of({ hinted: 0, inZoneShare: 0.3, maxUtilization: 2 }, { mode: 'none', limit: TARGET, ...by('NoHints') }),
     ],
     [
       'TooFewEndpoints',
       'no hints came of it: what the control plane says',
       /^too few$/,
-      { outcome: { hinted: 0 }, given: { reason: 'TooFewEndpoints', message: 'too few' } },
+      of({ hinted: 0 }, { given: { reason: 'TooFewEndpoints', message: 'too few' } }),
     ],
     [
       'PlanIsSpread',
       'no hints were planned',
       /120 % of its fair share no plan keeps more/,
-      { mode: 'proportional', outcome: { hinted: 0 }, spread: true },
+      of({ hinted: 0 }, { mode: 'proportional', spread: true }),
     ],
     [
       'ConnectionsFail',
       'connections that find nothing come first',
       /^25 % of the connections/,
-      { outcome: { lostShare: 0.25, hinted: 0, worstOverload: 3 } },
+      of({ lostShare: 0.25, hinted: 0, worstOverload: 3 }),
     ],
     [
       'InternalTrafficPolicyLocal',
       'a traffic policy that leaves hints aside',
       /^sentence of InternalTrafficPolicyLocal$/,
-      { routes: [routes('InternalTrafficPolicyLocal', '')] },
+      by('InternalTrafficPolicyLocal'),
     ],
-    [
-      'NotManaged',
-      'slices that the control plane does not manage: its own words change nothing',
-      /not ours/,
-      { given: { reason: 'NotManaged', message: 'not ours' } },
-    ],
-    [
-      'KeepsAll',
-      'slices that the control plane does not manage: a label on them does',
-      /./,
-      { mode: 'same-zone', given: { reason: 'NotManaged', message: 'not ours' } },
-    ],
+    ['NotManaged', 'slices that are not managed: its own words change nothing', /not ours/, notOurs],
+    ['KeepsAll', 'slices that are not managed: a label on them does', /./, { mode: 'same-zone', ...notOurs }],
     [
       'CiliumServiceTopologyOff',
       'no proxy looks at hints',
       /^sentence of CiliumServiceTopologyOff$/,
-      { routes: [routes('CiliumServiceTopologyOff', '', 3)] },
+      by('CiliumServiceTopologyOff', 3),
     ],
     [
       'ProxyNeedsAnnotation',
-      'some proxies do not: how many, and what comes of it',
+      'some proxies do not',
       /^60 % .*, but an endpoint in a gets 170 % .* On 2 of 5 Nodes with clients: sentence of ProxyNeedsAnnotation$/,
-      { outcome: { inZoneShare: 0.6, worstOverload: 0.7 }, routes: [KEPT, routes('ProxyNeedsAnnotation', '', 2)] },
+      of({ inZoneShare: 0.6, worstOverload: 0.7 }, beside(['ProxyNeedsAnnotation', 2])),
     ],
     [
       'ClientNodeWithoutZone',
       'of several such rules the one of most Nodes',
       /On 2 of 6 Nodes/,
-      { routes: [KEPT, routes('ProxyNeedsAnnotation', '', 1), routes('ClientNodeWithoutZone', '', 2)] },
+      beside(['ProxyNeedsAnnotation', 1], ['ClientNodeWithoutZone', 2]),
     ],
     [
       'ClientNodeWithoutZone',
       'of as many Nodes each the first by name',
       /On 1 of 5 Nodes/,
-      { routes: [KEPT, routes('ProxyNeedsAnnotation', '', 1), routes('ClientNodeWithoutZone', '', 1)] },
+      beside(['ProxyNeedsAnnotation', 1], ['ClientNodeWithoutZone', 1]),
     ],
     [
       'ZoneNotHinted',
       'a zone without endpoints',
       /^70 % .* On 1 of 4 Nodes with clients/,
-      { outcome: { inZoneShare: 0.7 }, routes: [KEPT, routes('ZoneNotHinted', '', 1)] },
+      of({ inZoneShare: 0.7 }, beside(['ZoneNotHinted', 1])),
     ],
     [
       'Overloads',
-      'a zone without endpoints that overloads another: the overload is the worse',
+      'a zone without endpoints that overloads another',
       /200 %/,
-      { outcome: { inZoneShare: 0.7, worstOverload: 1 }, routes: [KEPT, routes('ZoneNotHinted', '', 1)] },
+      of({ inZoneShare: 0.7, worstOverload: 1 }, beside(['ZoneNotHinted', 1])),
     ],
   ];
   for (const [reason, name, message, input] of cases) {

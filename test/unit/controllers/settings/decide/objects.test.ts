@@ -19,91 +19,60 @@ import { BPF, CALICO, CILIUM, configMap, daemonSet, routerObjects } from '../../
 import { etcd } from '../../../../fixtures/gardener.ts';
 import { ENABLED, NS, applied, context, etcdDecision, named, refusedFor } from '../support.ts';
 
-const outcome = (input: Partial<ObjectsInput>): Record<string, string> =>
-  Object.fromEntries(
-    decideObjects({ decision: ENABLED, scope: 'shoot', services: [], etcds: [], context: context(), ...input }).map(
-      ({ kind, ref, decision }) => [`${kind}/${ref.name}`, decision.kind === 'enabled' ? 'Enabled' : decision.reason],
-    ),
+/** `kind/name: result` of each object. */
+const outcome = (input: Partial<ObjectsInput>): string[] =>
+  decideObjects({ decision: ENABLED, scope: 'shoot', services: [], etcds: [], context: context(), ...input }).map(
+    ({ kind, ref, decision }) => `${kind}/${ref.name}: ${decision.kind === 'enabled' ? 'Enabled' : decision.reason}`,
   );
 
-const notLayerSeven = () => ({ active: false, source: 'configuration' as const, message: '' });
-
 describe('decideObjects', () => {
-  const cases: readonly (readonly [name: string, input: Partial<ObjectsInput>, result: Record<string, string>])[] = [
-    [
-      'L7 counts where no object shows it',
-      { services: [named('kube-apiserver')] },
-      { 'Service/kube-apiserver': 'LayerSevenLoadBalancing' },
-    ],
-    [
-      'L7 concerns kube-apiserver alone',
-      { services: [named('vpa-webhook')], layerSevenOf: () => ({ ...notLayerSeven(), active: true }) },
-      { 'Service/vpa-webhook': 'Enabled' },
-    ],
-    [
-      'managed: "false" excludes',
-      { services: [named('vpa-webhook', { [LABEL_MANAGED]: 'false' })] },
-      { 'Service/vpa-webhook': 'Excluded' },
-    ],
+  const of = (...services: ReturnType<typeof named>[]) => ({ services });
+  const asking = (name: string) => named(name, { [LABEL_MANAGED]: 'true' });
+  const webhook = named('vpa-webhook');
+  const active = () => ({ active: true, source: 'configuration' as const, message: '' });
+  const LOAD_AWARE = { [LABEL_STRATEGY]: 'load-aware' };
+  const byPlanner = {
+    [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware`,
+    [ANNOTATION_APPLIED]: JSON.stringify({ labels: LOAD_AWARE }),
+  };
+  const druid = named('own', { [LABEL_MANAGED]: 'true', [LABEL_MANAGED_BY]: MANAGED_BY_DRUID }, applied);
+  const excluded = etcd({ metadata: { namespace: NS, labels: { [LABEL_MANAGED]: 'false' } } });
+  const events = etcd({ metadata: { name: 'etcd-events', namespace: NS } });
+  const L7 = 'LayerSevenLoadBalancing';
+  const cases: readonly (readonly [name: string, input: Partial<ObjectsInput>, ...results: string[]])[] = [
+    ['L7 counts where no object shows it', of(named('kube-apiserver')), `Service/kube-apiserver: ${L7}`],
+    ['L7 concerns kube-apiserver alone', { ...of(webhook), layerSevenOf: active }, 'Service/vpa-webhook: Enabled'],
+    ['"false" excludes', of(named('vpa-webhook', { [LABEL_MANAGED]: 'false' })), 'Service/vpa-webhook: Excluded'],
     [
       "the namespace's refusal goes for all",
-      { decision: refusedFor('SingleZone'), services: [named('vpa-webhook')], etcds: [etcd()] },
-      { 'Etcd/etcd-main': 'SingleZone', 'Service/vpa-webhook': 'SingleZone' },
+      { decision: refusedFor('SingleZone'), ...of(webhook), etcds: [etcd()] },
+      'Etcd/etcd-main: SingleZone',
+      'Service/vpa-webhook: SingleZone',
     ],
+    ['a label that the flow controller set is none of ours', of(named('planned', LOAD_AWARE, byPlanner))],
+    ['what was labelled is reverted', of(named('mine', {}, applied)), 'Service/mine: NotInCatalogue'],
     [
-      'a label that the flow controller set is none of ours',
-      {
-        services: [
-          named(
-            'planned',
-            { [LABEL_STRATEGY]: 'load-aware' },
-            {
-              [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware`,
-              [ANNOTATION_APPLIED]: JSON.stringify({ labels: { [LABEL_STRATEGY]: 'load-aware' } }),
-            },
-          ),
-        ],
-      },
-      {},
+      "an Etcd's client Service is never written, not to take settings back",
+      of(named('etcd-main-client', {}, applied)),
     ],
-    ['what was labelled is reverted', { services: [named('mine', {}, applied)] }, { 'Service/mine': 'NotInCatalogue' }],
-    [
-      "an Etcd's client Service is never written, not even to take settings back",
-      { services: [named('etcd-main-client', {}, applied)] },
-      {},
-    ],
-    [
-      'another Service of etcd-druid that asks for settings is not written either',
-      { services: [named('own', { [LABEL_MANAGED]: 'true', [LABEL_MANAGED_BY]: MANAGED_BY_DRUID }, applied)] },
-      {},
-    ],
+    ['another Service of etcd-druid that asks for settings is not written either', of(druid)],
     [
       'one excluded Etcd excludes all of its namespace, as admission selects by namespace alone',
-      {
-        etcds: [
-          etcd({ metadata: { namespace: NS, labels: { [LABEL_MANAGED]: 'false' } } }),
-          etcd({ metadata: { name: 'etcd-events', namespace: NS } }),
-        ],
-      },
-      { 'Etcd/etcd-events': 'Excluded', 'Etcd/etcd-main': 'Excluded' },
+      { etcds: [excluded, events] },
+      'Etcd/etcd-events: Excluded',
+      'Etcd/etcd-main: Excluded',
     ],
     [
       'a labelled Service passes the same check for L7: one of the gateways, or with one beside it',
-      {
-        services: ['kube-apiserver-mtls', 'own', 'own-mtls', 'free'].map((name) =>
-          named(name, { [LABEL_MANAGED]: 'true' }),
-        ),
-      },
-      {
-        'Service/free': 'Enabled',
-        'Service/kube-apiserver-mtls': 'LayerSevenLoadBalancing',
-        'Service/own': 'LayerSevenLoadBalancing',
-        'Service/own-mtls': 'LayerSevenLoadBalancing',
-      },
+      of(...['kube-apiserver-mtls', 'own', 'own-mtls', 'free'].map(asking)),
+      'Service/free: Enabled',
+      `Service/kube-apiserver-mtls: ${L7}`,
+      `Service/own: ${L7}`,
+      `Service/own-mtls: ${L7}`,
     ],
-    ['without scope only labels count', { scope: undefined, services: [named('vpa-webhook')], etcds: [etcd()] }, {}],
+    ['without scope only labels count', { scope: undefined, ...of(webhook), etcds: [etcd()] }],
   ];
-  for (const [name, input, result] of cases) it(name, () => expect(outcome(input)).to.deep.equal(result));
+  for (const [name, input, ...results] of cases) it(name, () => expect(outcome(input)).to.deep.equal(results));
 });
 
 describe('planService', () => {
