@@ -29,6 +29,16 @@ describe('createWorkQueue', () => {
   });
 
   describe('addRateLimited', () => {
+    it('lets the burst through and then ten keys a second', async () => {
+      for (let index = 0; index < 130; index += 1) queue.addRateLimited(`key-${index}`);
+      await clock.advance(5);
+      expect(queue.length()).to.equal(100);
+      await clock.advance(995);
+      expect(queue.length()).to.equal(110);
+      await clock.advance(2_000);
+      expect(queue.length()).to.equal(130);
+    });
+
     it('waits a quarter of an hour at most, whatever the number of failures', async () => {
       for (let failure = 0; failure < 2_000; failure += 1) {
         queue.addRateLimited('a');
@@ -39,6 +49,15 @@ describe('createWorkQueue', () => {
       await clock.advance(1_000_000);
       expect(queue.length()).to.equal(1);
     });
+  });
+
+  it('drops what waits for its time when it is shut down, and leaves no timer behind', async () => {
+    queue.addAfter('a', 100);
+    queue.addRateLimited('b');
+    queue.shutDown();
+    expect(clock.pending).to.equal(0);
+    await clock.advance(1_000);
+    expect(queue.length()).to.equal(0);
   });
 
   it('reports to its hooks what happens', async () => {

@@ -104,28 +104,12 @@ describe('directory: which Service an address belongs to', () => {
   for (const [name, right, other] of rows)
     it(name, () => expectFirst([right, other], at, ['victim/web', 'attacker/web']));
 
-  it('of two that share an address, the one with the port', () => {
-    const directory = createDirectory();
-    service('a', OLD, {}, ['10.96.0.1']).set(directory);
-    service('b', NEW, { ports: [{ port: 81 }] }, ['10.96.0.1']).set(directory);
-    expect(at(directory)).to.equal('a/web');
-    expect(directory.serviceAt('tcp', '10.96.0.1', 81)).to.equal('b/web');
-    expect(directory.serviceAt('udp', '10.96.0.1', 80)).to.equal(undefined);
-  });
-
   it('a port that it has no more is found for flows that began before', () => {
     const directory = createDirectory();
     service('shop', OLD, { clusterIP: '10.96.0.1' }).set(directory);
     for (let again = 0; again < 2; again += 1)
       service('shop', OLD, { clusterIP: '10.96.0.1', ports: [{ port: 81 }] }).set(directory);
     expect(at(directory)).to.equal('shop/web');
-  });
-
-  it('a node port: the older Service, then the other', () => {
-    const [first, second] = [OLD, NEW].map((since) =>
-      service(since === OLD ? 'a' : 'b', since, { ports: [{ port: 80, nodePort: 30_080 }] }),
-    ) as [Said, Said];
-    expectFirst([first, second], (directory) => directory.serviceOfNodePort('tcp', 30_080), ['a/web', 'b/web']);
   });
 
   it('thousands of addresses and of ports are not multiplied', () => {
@@ -185,27 +169,6 @@ describe('directory: where an address is', () => {
   for (const [name, right, other, given] of rows)
     it(name, () => expectFirst([right, other], zoneAt('10.1.0.1'), ['right', 'wrong'], given));
 
-  it('the slice of a Service that has a selector only later', () => {
-    const directory = createDirectory();
-    for (const said of [slice('attacker', OLD, 'wrong', CONTROLLER), kept]) said.set(directory);
-    expect(zoneAt('10.1.0.1')(directory)).to.equal('wrong');
-    hasSelector.set(directory);
-    expect(zoneAt('10.1.0.1')(directory)).to.equal('right');
-  });
-
-  it('the address of a Node before any slice', () => {
-    const directory = createDirectory();
-    const claimed: EndpointSlice = {
-      metadata: { namespace: 'attacker', name: 's', labels: { 'kubernetes.io/service-name': 'web' } },
-      endpoints: [{ addresses: ['192.168.0.1'], zone: 'wrong' }],
-    };
-    directory.setSlice(claimed);
-    node('n1', NEW, 'right').set(directory);
-    expect(zoneAt('192.168.0.1')(directory)).to.equal('right');
-    directory.setSlice(claimed);
-    expect(zoneAt('192.168.0.1')(directory)).to.equal('right');
-  });
-
   for (const [what, address] of Object.entries({ address: '192.168.0.1', 'range of Pods': '10.1.0.77' }))
     it(`a Node's ${what}: the newer Node, which replaced the other`, () =>
       expectFirst([node('b', NEW, 'right'), node('a', OLD, 'left')], zoneAt(address), ['right', 'left']));
@@ -250,15 +213,5 @@ describe('directory: where an address is', () => {
     expect(zoneAt('10.1.0.1')(directory)).to.equal('');
     node('n1', NEW, 'a').set(directory);
     expect(zoneAt('10.1.0.1')(directory)).to.equal('a');
-  });
-
-  it('zones are those of Nodes', () => {
-    const directory = createDirectory();
-    const only = node('n1', NEW, 'a');
-    only.set(directory);
-    slice('shop', NEW, 'elsewhere').set(directory);
-    expect(['a', 'elsewhere'].map((zone) => directory.isZone(zone))).to.deep.equal([true, false]);
-    only.remove(directory);
-    expect(directory.isZone('a')).to.equal(false);
   });
 });

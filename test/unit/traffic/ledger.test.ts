@@ -222,18 +222,6 @@ describe('series that tenants can cause', () => {
     return { directory, ledger, connect, use, leave, end, connectionsOf, countIn };
   };
 
-  it('what a Service that lost its series carries is counted as other, and nothing twice', () => {
-    const { use, end, ledger, connectionsOf } = world(20);
-    const flows = use('flood', 20);
-    use('shop', 1);
-    for (const each of flows) end(each, 100);
-    const bytes = (of: string): number =>
-      [...ledger.series()].reduce((sum, { service, requestBytes }) => sum + (service === of ? requestBytes : 0), 0);
-    expect([connectionsOf('flood/s18'), bytes('flood/s18')]).to.deep.equal([1, 100]);
-    expect([connectionsOf('flood/s19'), bytes('flood/s19')]).to.deep.equal([0, 0]);
-    expect([connectionsOf(OTHER), bytes(OTHER)]).to.deep.equal([0, 100]);
-  });
-
   it('are given back with the Service, once the last of them could be read; its flows are other then', () => {
     const { use, leave, end, ledger, countIn, connectionsOf } = world(20);
     const flows = use('flood', 20);
@@ -249,17 +237,6 @@ describe('series that tenants can cause', () => {
     use('shop', 19);
     expect(countIn('shop')).to.equal(19);
     expect(connectionsOf('shop/s0')).to.equal(2);
-  });
-
-  it('stay with a Service that is back before', () => {
-    const { use, leave, ledger, countIn } = world(20);
-    use('flood', 2);
-    leave('flood', 2);
-    list(ledger);
-    list(ledger);
-    use('flood', 2);
-    for (let index = 0; index < 3; index += 1) list(ledger);
-    expect(countIn('flood')).to.equal(2);
   });
 
   it('verdicts have a share for each namespace, too', () => {

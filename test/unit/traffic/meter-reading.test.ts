@@ -132,17 +132,6 @@ describe('averages over meters', () => {
     expect(notes).to.deep.equal(['n3: what goes past Services to their Pods cannot be seen']);
   });
 
-  it('between two readings are of whole windows of each meter, however often they are read', () => {
-    const at = (seconds: number, connections: number) => [reading('n1', seconds, [row('a', 'a', connections)])];
-    let pairs = pairsWith([], at(10, 100));
-    const rates = [at(10, 100), at(12, 120), at(12, 120), at(16, 160)].map((readings) => {
-      pairs = pairsWith(pairs, readings);
-      return averageBetween(pairs).flows.map(({ connections }) => connections);
-    });
-    // Nothing before the second window; a reading between two windows shows the one before.
-    expect(rates).to.deep.equal([[], [10], [10], [10]]);
-  });
-
   it('name the Nodes that are not measured, and what was lost', () => {
     const states = ['n1', 'n2', 'n3', 'n4'].map((node) => reading(node, 1, [], { state: 'Unsupported' }));
     const { notes } = sinceBegin(

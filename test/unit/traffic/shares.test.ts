@@ -29,12 +29,6 @@ const open = (max: number) => {
 };
 
 describe('shares of a bounded table', () => {
-  it('one namespace may have all of it', () => {
-    const { fill, sizes } = open(10);
-    expect(fill('a', 20)).to.equal(10);
-    expect(sizes()).to.deep.equal({ a: 10 });
-  });
-
   const rows: readonly (readonly [string, wishes: Record<string, number>, Record<string, number>])[] = [
     ['a flood before another namespace comes', { flood: 100, shop: 4 }, { flood: 6, shop: 4 }],
     ['a flood after it', { shop: 4, flood: 100 }, { flood: 6, shop: 4 }],
@@ -60,14 +54,6 @@ describe('shares of a bounded table', () => {
     fill('shop', 1);
     expect(removed).to.deep.equal([{ namespace: 'flood', key: 'flood/3' }]);
     expect(sizes()).to.deep.equal({ flood: 3, shop: 1 });
-  });
-
-  it('what is released is room for all', () => {
-    const { shares, fill, sizes } = open(4);
-    fill('flood', 4);
-    shares.release(({ namespace }) => namespace === 'flood');
-    expect(fill('shop', 4)).to.equal(4);
-    expect(sizes()).to.deep.equal({ shop: 4 });
   });
 
   it('whatever is asked for: never more than the bound, no namespace without its share, nothing swings', () => {
