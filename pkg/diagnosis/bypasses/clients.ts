@@ -302,9 +302,9 @@ export const CLIENTS = clients({
   },
   sidecar: {
     decides:
-      'what these Pods send is redirected to their sidecar{controller}, which chooses endpoints; AWS App Mesh and Open Service Mesh know no zones, of others it is not known here',
+      'what these Pods send is redirected to their sidecar{controller}, which chooses endpoints; AWS App Mesh and Open Service Mesh know no zones (App Mesh balances requests over Pods with `awsCloudMap` in `serviceDiscovery` of the VirtualNode; with `dns` it keeps connections to what the name leads to), of others it is not known here',
     setting: 'clients without that sidecar go through the cluster IP',
-    source: 'aws/aws-app-mesh-roadmap#94, openservicemesh/osm#3043 (both open); DESIGN.md there',
+    source: 'aws/aws-app-mesh-roadmap#94, -controller-for-k8s#427, openservicemesh/osm#3043 (open), DESIGN.md',
   },
   headless: {
     decides:

@@ -244,9 +244,9 @@ export const OTHERS = {
   },
   knative: {
     decides:
-      'its activator and gateways choose Pods, without zones, and while burst capacity does not suffice the endpoints are those of its activator, which stays in the path (mode Proxy of the ServerlessService)',
+      'its activator and gateways choose Pods, without zones (up to Knative 1.10 the first of two idle ones gets all), and while burst capacity does not suffice the endpoints are those of its activator, which stays in the path (mode Proxy of the ServerlessService)',
     setting: '`autoscaling.knative.dev/target-burst-capacity: "0"` of its template leaves cold starts to the activator',
-    source: 'knative/serving#13581, #7087',
+    source: 'knative/serving#13581, #7087, #12593',
   },
   openfaas: {
     decides: 'the gateway of OpenFaaS sends to Pods that it looks up, of any zone (direct_functions is not true)',

@@ -234,7 +234,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     has('NotRequested') && 'ProxyNeedsAnnotation',
     waiting.length > 0 && 'SingleZone',
     !canAsk && (has('NotRequested') || has('HintsControllerGateOff')) && 'HintsGateOff',
-    isOfAks && has('CiliumServiceTopologyOff') && 'NotRequested',
+    ((isOfAks && has('CiliumServiceTopologyOff')) || (isAlone && has('NoEndpoints'))) && 'NotRequested',
     ...(has('ZoneIsNone') ? ['NodesInOneZone', 'SingleZone'] : lent),
   ]);
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
