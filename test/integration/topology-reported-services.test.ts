@@ -240,6 +240,7 @@ const FOREIGN = sliceOf('web-outside', [{ addresses: ['10.0.9.77'] }], {
 const ENDS = sliceOf('web-end', [
   { addresses: ['10.1.0.99'], conditions: { ready: false, serving: true, terminating: true }, nodeName: 'node-2' },
 ]);
+const UNREADY = sliceOf('web-end', [{ addresses: ['10.1.0.99'], conditions: { ready: false } }]);
 const PUBLISHED = {
   ...ENDS,
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true, serving: false }, nodeName: 'node-2', zone: 'c' }],
@@ -484,6 +485,24 @@ const ROWS: readonly ReportedRow[] = [
     'NoEndpoints',
     /no share can be predicted \(no endpoint is ready\)$/,
     /Pods there have all labels of its selector but role=a: what sets it /,
+    /NotRequested/,
+  ],
+  [
+    'https://github.com/OT-CONTAINER-KIT/redis-operator/issues/1544',
+    {
+      spec: { selector: { app: 'web', role: 'a' } },
+      endpoints: [],
+      extra: [
+        DOWN,
+        UNREADY,
+        podOf('web-0', { nodeName: 'node-down' }, { app: 'web', role: 'a' }),
+        podOf('web-1', ON_C),
+      ],
+    },
+    'NotWanted',
+    'NoReadyEndpoints',
+    /no share can be predicted \(no endpoint is ready\)$/,
+    /Pod web-0 there is not ready\. → See why Pods there are not ready/,
   ],
   [
     'https://github.com/grafana/mimir/issues/1729',
@@ -675,7 +694,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     '',
     /members \(StatefulSet shop\/stores\)/,
-    /`brokerRackAssignment: aws-az` of its chart sets `broker\.rack` to the ID of the zone/,
+    /`brokerRackAssignment: aws-az` of its chart \(from .*\) sets `broker\.rack` to the ID of the zone/,
   ],
   [
     'https://github.com/confluentinc/cp-helm-charts/issues/639',
@@ -881,6 +900,27 @@ const ROWS: readonly ReportedRow[] = [
     'PodsNotSpread',
     /PodsNotSpread/,
     /are younger than its Pods.* → A topologySpreadConstraint counts only zones that have Nodes.*`minDomains`/,
+  ],
+  [
+    'https://github.com/aws/karpenter-provider-aws/issues/2545',
+    {
+      nodes: ['a', 'b'],
+      endpoints: ['a', 'a', 'b'],
+      nodeLabels: { 'karpenter.sh/provisioner-name': 'default' },
+      extra: [OLDER, { ...BARRED, spec: {} }],
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /PodsNotSpread/,
+    /are younger than its Pods.* → A topologySpreadConstraint counts only zones that have Nodes.*`minDomains`/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/46633',
+    { endpoints: ['a'], extra: [{ ...WAITING, spec: ON_C }] },
+    'NotWanted',
+    'SingleEndpoint',
+    /^✗ it has one ready endpoint \(SingleEndpoint\)/,
+    /Pod web-9 there is not ready\. → See why Pods there are not ready/,
   ],
   [
     'https://github.com/kubernetes/autoscaler/issues/5489',

@@ -170,10 +170,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? undefined : APART_REMEDY);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = facts.index.bypasses.images.some((image) => image.includes('/descheduler'));
-  const swept = isSeen || shrunk !== '' ? OF_DESCHEDULER : '';
   const harder = held ?? karpenterRemedy(facts, workload, zones) ?? HARDER_REMEDY;
   if (whenUnsatisfiable === 'ScheduleAnyway')
-    return say(`The topologySpreadConstraint of ${who} ${soft}`, `${harder}${swept}`);
+    return say(`The topologySpreadConstraint of ${who} ${soft}`, `${harder}${isSeen || shrunk ? OF_DESCHEDULER : ''}`);
   const apart = `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`;
   if (constraint === undefined && prefersApart(workload))
     return say(apart, `${held ?? remedyOf('PodsNotSpread')}${evened}`);
@@ -183,7 +182,8 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
   const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
-  const isVain = constraint && minDomains < 2 && inOneZone(facts) && youngText(facts, zones) !== '';
+  const isMade = inOneZone(facts) || karpenterRemedy(facts, workload, zones) !== undefined;
+  const isVain = constraint && minDomains < 2 && isMade && youngText(facts, zones) !== '';
   return say(`${spreadBy(workload, facts)} ${undone}`, `${isVain ? `${SPREAD_IN_ONE} ` : ''}${held ?? anew}`);
 };
 
@@ -275,9 +275,9 @@ const familySpread = (facts: Facts, { endpoints, drained: weightless, label }: F
     const isShared = workloads.some(({ kind, volumes }) => kind === 'Deployment' && volumes === true);
     const store = isOfGardener(facts) ? TOGETHER_REMEDY : STORE_REMEDY;
     const held = isStore(workloads) ? store : isShared ? SHARED_REMEDY : undefined;
-    const { text, causes } = waitingFor(facts);
-    const remedy = role === '' ? (causes[0]?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
-    return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${text}`, remedy)];
+    const [{ text, causes }, idle] = [waitingFor(facts), idlePods(facts, empty)];
+    const remedy = role === '' ? (causes[0]?.remedy ?? idle?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
+    return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${text}${idle?.text ?? ''}`, remedy)];
   }
   // Every zone has some, and more apart than its constraint allows (aws/karpenter-provider-aws#1528).
   const skew = Math.max(...counts.values()) - Math.min(...counts.values());

@@ -184,18 +184,10 @@ export const waitingFor = (facts: Facts) => {
 /** kubernetes/kubernetes#82494 */
 const UNREADY =
   'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so again since its Node was away: delete the Pod.';
-export const AS_SAID = 'Mend what that says (`kubectl describe pod` shows all).';
+const AS_SAID = 'Mend what that says (`kubectl describe pod` shows all).';
 /** docs.aws.amazon.com/eks/latest/userguide/zone-shift.html */
 const UNLISTED =
   'On EKS a zonal shift takes the endpoints of a zone out of all slices and cordons its Nodes, until it expires or is cancelled (`aws arc-zonal-shift list-zonal-shifts`). An NLB or ALB goes on sending there until it is shifted as well, which needs its attribute `zonal_shift.config.enabled=true`. Else see whether the EndpointSlice controller keeps up (kube-controller-manager).';
-
-/** The last warning of Pods, but not from before one had a Node, nor that this was away, nor what lets it start (awsdocs/amazon-eks-user-guide#1086); else what a container of one waits for. */
-export const whyUnready = (facts: Facts, pods: Facts['pods']): string => {
-  const warned = pods.map(({ name }) => `Pod/${name}`);
-  const said = lastEvent(facts, /^(?!FailedScheduling|NodeNotReady|DNSConfig|MissingClusterDNS)/, warned);
-  const [waits] = pods.flatMap((pod) => (pod.ready ? [] : (pod.waits ?? [])));
-  return said || (waits ? ` A container waits: "${waits}".` : '');
-};
 
 /** Pods in the zones, or on Nodes, that would serve them, were they ready or in a slice; undefined: none. `everywhere`: each of the zones has one. */
 export const idlePods = (facts: Facts, zones: readonly string[]) => {
@@ -208,7 +200,10 @@ export const idlePods = (facts: Facts, zones: readonly string[]) => {
   const idle = unready.length > 0 ? unready : there.filter(({ name }) => !isServed && !targets.has(name));
   if (idle.length === 0) return undefined;
   const everywhere = zones.every((zone) => idle.some(({ nodeName }) => isAt(zone, nodeName)));
-  const said = whyUnready(facts, unready);
+  const warned = unready.map(({ name }) => `Pod/${name}`);
+  // Not from before it had a Node, nor that this was away, nor what lets it start: awsdocs/amazon-eks-user-guide#1086.
+  const last = lastEvent(facts, /^(?!FailedScheduling|NodeNotReady|DNSConfig|MissingClusterDNS)/, warned);
+  const said = last || unready.flatMap(({ waits }) => (waits ? ` A container waits: "${waits}".` : []))[0] || '';
   const is = unready.length > 0 ? `not ready.${said}` : 'ready, and in no slice of the Service.';
   const remedy = unready.length === 0 ? UNLISTED : said === '' ? UNREADY : AS_SAID;
   return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere };

@@ -17,7 +17,7 @@ import { stickyCauses } from './load.ts';
 import { localCauses } from './local.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle } from './scheduler.ts';
-import { AS_SAID, waitingFor, whyUnready } from './waiting.ts';
+import { idlePods, waitingFor } from './waiting.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
@@ -92,8 +92,9 @@ const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: Family
   if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];
   const unready = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
   const last = routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
-  const why = whyUnready(facts, facts.pods);
-  if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${unready}.${why}`, why ? AS_SAID : undefined)];
+  const hosts = facts.pods.flatMap(({ nodeName }) => nodeName || []);
+  const { text: which = '', remedy: help } = idlePods(facts, hosts) ?? {};
+  if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${unready}.${which}`, help)];
   const used = `every Node uses ${counted(last.used.length, 'terminating endpoint')}, whatever the zone`;
   return [cause('given', 'TerminatingEndpoints', `${unready}; ${used}.`)];
 };
