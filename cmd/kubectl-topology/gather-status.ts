@@ -15,7 +15,7 @@ import { ApiError, ConnectionError } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { UsageError } from './io.ts';
 import { describeProblem } from './input/documents.ts';
-import { type OnProgress, listObjects, readCluster, readRefusalOf, serverVersion } from './input/cluster.ts';
+import { type ReadOptions, listObjects, readCluster, readRefusalOf, serverVersion } from './input/cluster.ts';
 import type { Source } from './input/resources.ts';
 
 /** Undefined where it is no YAML. */
@@ -69,15 +69,13 @@ const probeAdmission = async (namespace: string, { client, now, signal }: Gather
 /** Parts of the snapshot that the Services are judged by. */
 const NEEDS: readonly CollectionName[] = ['nodes', 'services', 'slices', 'webhooks', 'routers', 'evacuations'];
 
-interface GatherOptions {
+interface GatherOptions extends Pick<ReadOptions, 'onProgress' | 'signal'> {
   readonly client: Client;
   /** Installations are looked for in it; undefined: in all. */
   readonly namespace?: string | undefined;
   readonly probe: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly onProgress: OnProgress;
-  readonly signal: AbortSignal;
 }
 
 const COMPONENTS: ReadonlySet<string> = new Set(Object.values(COMMANDS));

@@ -8,6 +8,9 @@ const MAX_QUOTED = 80;
 
 const MAX_SENTENCES = 10;
 
+/** Timestamps may have whole seconds, and clocks of one cluster differ by fractions of one. */
+export const TOLERATED_SKEW_SECONDS = 5;
+
 /** A text of another writer, in quotes, without control characters and not longer than a line. */
 export const quoted = (text: string): string => {
   const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;

@@ -1,6 +1,6 @@
 // Load from instant queries to Prometheus: one sample per Pod, or one per pair of zones; one that can be read in two ways is left out.
 import { PROMETHEUS_DEFAULTS, type PrometheusSourceConfiguration } from '../apis/config/load-sources.ts';
-import { type Problems, createProblems, readVector, sayMissing } from './prometheus-answer.ts';
+import { type Problems, TOLERATED_SKEW_SECONDS, createProblems, readVector, sayMissing } from './prometheus-answer.ts';
 import { type PrometheusOptions, createPrometheusClient } from './prometheus-client.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { type ClosableSource, LoadError, type LoadQuery, type LoadReading } from './types.ts';
@@ -65,9 +65,6 @@ const uniqueRows = (rows: readonly VectorRow[], kind: Kind, problems: Problems):
   }
   return unique;
 };
-
-/** Clocks of one cluster differ by fractions of a second. */
-const TOLERATED_SKEW_SECONDS = 5;
 
 const saySkew = ({ rows: [row], askedAt, answeredAt }: Answer, problems: Problems): void => {
   if (row === undefined) return;

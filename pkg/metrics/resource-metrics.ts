@@ -8,7 +8,7 @@ import { resource } from '../apis/resources.ts';
 import { createDeadline } from '../kubernetes/wait.ts';
 import { ApiError, ConnectionError, type ConnectionErrorReason } from '../kubernetes/errors.ts';
 import type { Client, Clock } from '../kubernetes/types.ts';
-import { createProblems, reasonOfStatus, sayMissing } from './prometheus-answer.ts';
+import { TOLERATED_SKEW_SECONDS, createProblems, reasonOfStatus, sayMissing } from './prometheus-answer.ts';
 import { createSharedReads } from './shared-reads.ts';
 import { LoadError, type LoadFailure, type LoadQuery, type LoadReading, type LoadSource } from './types.ts';
 
@@ -120,9 +120,6 @@ export interface KnownUsage extends Omit<PodUsage, 'pod'> {
   /** Its timestamp, or when it was first seen where that is earlier: seconds. */
   readonly sampledAt: number;
 }
-
-/** Timestamps have whole seconds, and clocks of one cluster differ by fractions of one. */
-const TOLERATED_SKEW_SECONDS = 5;
 
 const isNewer = (usage: PodUsage, known: KnownUsage, seenAt: number): boolean => {
   // Another replica of the server may have older samples than the one asked before.

@@ -6,16 +6,12 @@ import { NO_SERVICE, ZONE_EXTERNAL, ZONE_UNKNOWN, askedDirectly, routeOf } from 
 import type { Flow, OwnNode, Route } from './conntrack.ts';
 import type { Directory } from './directory.ts';
 import { type Judgement, OUTCOMES, type Outcome } from './hints.ts';
-import { isOfService } from './measured.ts';
+import { type Bytes, isOfService } from './measured.ts';
 import { createShares } from './claims.ts';
 
-/** Counters of one Service and pair of zones; they only grow. */
-export interface Series extends Route {
+/** Counters of one Service and pair of zones, bytes with IP headers; they only grow. */
+export interface Series extends Route, Bytes {
   connections: number;
-  /** Bytes with IP headers, from clients to endpoints. */
-  requestBytes: number;
-  /** The other way. */
-  responseBytes: number;
 }
 
 /** New connections to one Service that were held against its hints; they only grow. */

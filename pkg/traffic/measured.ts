@@ -2,14 +2,17 @@
 import { byText, sumBy } from '../apis/values.ts';
 import { NO_SERVICE, type Route, ZONE_EXTERNAL, ZONE_UNKNOWN } from './conntrack.ts';
 
+export interface Bytes {
+  /** From clients to endpoints. */
+  requestBytes: number;
+  /** The other way. */
+  responseBytes: number;
+}
+
 /** Averages, a second. */
-export interface MeasuredFlow extends Route {
+export interface MeasuredFlow extends Route, Readonly<Bytes> {
   /** Null where the source counts none. */
   readonly connections: number | null;
-  /** From clients to endpoints. */
-  readonly requestBytes: number;
-  /** The other way. */
-  readonly responseBytes: number;
 }
 
 /** Connections to endpoints by their own addresses, a second; an endpoint of several Services counts for each. */
@@ -31,10 +34,7 @@ export interface Measured {
 }
 
 /** Both directions, a second. */
-export const bytesOf = ({
-  requestBytes,
-  responseBytes,
-}: Pick<MeasuredFlow, 'requestBytes' | 'responseBytes'>): number => requestBytes + responseBytes;
+export const bytesOf = ({ requestBytes, responseBytes }: Bytes): number => requestBytes + responseBytes;
 
 /** Both ends are in zones that are known. */
 export const hasZones = ({ source, destination }: Pick<Route, 'source' | 'destination'>): boolean =>

@@ -16,7 +16,7 @@ import type { Source } from './resources.ts';
 /** Called with what is being read, and how many objects came so far. */
 export type OnProgress = (what: string, count: number) => void;
 
-interface ReadOptions {
+export interface ReadOptions {
   /** Only objects of this namespace, besides what has none; default: all. */
   readonly namespace?: string | undefined;
   /** Of Services, their slices and events only those of this name, unless there is none. */

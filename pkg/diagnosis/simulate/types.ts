@@ -3,7 +3,7 @@ import { STRATEGIES, type Strategy } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { DISTRIBUTION_NAMES } from '../../upstream/features.ts';
-import type { Reason } from '../../upstream/index.ts';
+import type { Reason, RouteInput } from '../../upstream/index.ts';
 import type { PriceTable } from '../prices.ts';
 import type { Stated } from '../routers/types.ts';
 
@@ -49,13 +49,9 @@ export const DEFAULT_OVERLOAD = 0.2;
 /** Weights of the zones: allocatable CPU of their Nodes as the control plane counts it, number of Nodes, or as given. */
 export type Weights = 'cpu' | 'nodes' | Demand;
 
-export interface SimulateOptions extends Stated {
+export interface SimulateOptions extends Stated, Pick<RouteInput, 'port' | 'family'> {
   /** Of the control plane and every proxy; default: from the snapshot, for each. */
   readonly version?: KubernetesVersion;
-  /** Name of the Service's port; default: its first. */
-  readonly port?: string;
-  /** addressType; default: the Service's first family. */
-  readonly family?: string;
   /**
    * How clients are taken to be spread over the zones, and what the strategy `proportional` plans by. Default `cpu`, and
    * `nodes` where the CPU of the zones is not known.

@@ -48,7 +48,7 @@ const cases: readonly (readonly [
   ['several namespaces', { namespaces: [x!, y!] }, 'True Effective', '2 Services are routed by zone: x/a, y/a'],
   [
     'many are counted, not listed',
-    [...'abcdefg'].map(good),
+    Array.from('abcdefg', good),
     'True Effective',
     /^7 Services .*: a, b, c, d, e and 2 more$/,
   ],
