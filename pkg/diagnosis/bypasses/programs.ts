@@ -114,9 +114,9 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/\bvault(?:-enterprise)?[:@]|openbao|zeebe|^:26500$/, 'none: which member leads is elected', 'several', BY_LEADER],
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
   [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
-  // ClickHouse/ClickHouse#55110, #65570
+  // ClickHouse/ClickHouse#55110, #65570; typesense.org "High Availability"
   [/clickhouse-keeper/, OF_KEEPER, true, BY_LEADER],
-  [/zookeeper|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
+  [/zookeeper|typesense|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
   [/consul-server/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
   // grafana/mimir#10214, #13045, #13756
   [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING],
@@ -132,7 +132,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   // vitessio/vitess#3355
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
   [/-(?:driver|head)-svc$/, `${IN_ONE} (\`spark.kubernetes.node.selector.*\` of Spark)`, true, BY_JOB], // kubeflow/spark-operator#2102, kuberay#2117
-  [/-serve-svc$/, '`RAY_SERVE_PROXY_PREFER_LOCAL_AZ_ROUTING`, on by default, prefers its zone', true, BY_PARTS], // ray-project/ray python/ray/serve/_private/constants.py
+  [/-serve-svc$/, 'none is needed: `RAY_SERVE_PROXY_PREFER_LOCAL_AZ_ROUTING` is on by default', true, BY_PARTS], // ray-project/ray python/ray/serve/_private/constants.py
   [/talon-gateway/, '`TALON_ZONE_AFFINITY=true` (and `TALON_ZONE`, or its Node)', true, BY_ROLES], // milvus-io/talon#532
   [/\btrino\b/, '`node-scheduler.policy=topology`, with `node-scheduler.network-topology.*`', true, BY_ROLES], // trino#15705
   [/\bspegel/, 'a release of its chart for each zone, by `nodeSelector`', true, BY_ROLES], // spegel-org/spegel#461
@@ -141,7 +141,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/\bpinot/, '`orderedPreferredPools` of queries, a pool of servers by zone (1.4 and newer)', true, BY_ROLES],
   [/\bdoris/, '`resource_tags.location` of users, with backends grouped by zone', true, BY_ROLES],
   [/seaweedfs/, '`-dataCenter` of filers and volume servers by zone (releases after August 2022)', true, BY_PARTS],
-  [/\b(?:starrocks|milvus|skywalking-oap|spicedb|quickwit|risingwave|greptime)/, NONE, true, BY_ROLES], // apache/skywalking advanced-deployment.md; authzed/docs#387; quickwit-oss/quickwit node-config.md; docs.risingwave.com, docs.greptime.com on architecture
+  [/\b(?:starrocks|milvus|skywalking-oap|spicedb|quickwit|risingwave|greptime|presto)/, NONE, true, BY_ROLES], // apache/skywalking advanced-deployment.md; authzed/docs#387; quickwit-oss/quickwit node-config.md; docs.risingwave.com, docs.greptime.com on architecture; prestodb/presto concepts.rst
   [/\balluxio\b/, '`alluxio.locality.rack` with the zone, of workers and clients', true, BY_SLOT], // Alluxio/alluxio#7893
   [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
   // thanos-io/thanos#5335
