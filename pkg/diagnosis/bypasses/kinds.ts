@@ -151,7 +151,7 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
 
 /** Of a Service: they select the Nodes that its load balancer sends to. */
 export const NODES_OF_BALANCER =
-  /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/aws-load-balancer-target-node-labels$|^io\.cilium\.nodeipam\/match-node-labels$/;
+  /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/(?:aws-load-balancer-target-node-labels|scw-loadbalancer-target-node-labels|alibaba-cloud-loadbalancer-backend-label|qcloud-loadbalancer-backends-label|ibm-load-balancer-cloud-provider-vpc-node-selector)$|^io\.cilium\.nodeipam\/match-node-labels$/;
 
 /** Nodes with the labels `a=b,c=d`; none of what is no such list. */
 export const withLabels = (text: string): LabelSelector[] =>

@@ -93,7 +93,7 @@ export const PUBLISHED = {
   announced: 'all' as const,
 };
 
-/** What runs in the cluster comes before what its provider would offer. */
+/** What runs in the cluster comes before what its provider would offer; oci-cloud-controller-manager#145. */
 const FAMILIES: readonly Kind[] = [
   TAILNET,
   {
@@ -194,7 +194,6 @@ const FAMILIES: readonly Kind[] = [
     selects('load-balancer.hetzner.cloud/node-selector'),
     { networks: [/^(?:fsn|nbg|hel)/, /^ash/, /^hil/, /^sin/] },
   ),
-  // oci-cloud-controller-manager#145
   anyNode(
     /^oci(?:-network-load-balancer)?\.oraclecloud\.com\/|^service\.beta\.kubernetes\.io\/oci-load-balancer-/,
     'the load balancer of Oracle',
@@ -204,13 +203,14 @@ const FAMILIES: readonly Kind[] = [
   anyNode(
     /^service\.beta\.kubernetes\.io\/scw-loadbalancer-|^k8s\.scaleway\.com\/|^scaleway:/,
     'the load balancer of Scaleway',
-    ' It stands in the zone that `service.beta.kubernetes.io/scw-loadbalancer-zone` names.',
+    `${selects('service.beta.kubernetes.io/scw-loadbalancer-target-node-labels')} It stands in the zone that \`service.beta.kubernetes.io/scw-loadbalancer-zone\` names.`,
     { stands: 'service.beta.kubernetes.io/scw-loadbalancer-zone' },
   ),
-  // digitalocean-cloud-controller-manager#222
+  // digitalocean-cloud-controller-manager#222; docs of cloud-provider-alibaba-cloud, Tencent Cloud (457/51258), IBM Cloud (containers), Vultr, ovh/docs
   anyNode(
-    /^service\.beta\.kubernetes\.io\/(?:do|linode|alibaba-cloud)-load-?balancer-|^doks\.digitalocean\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\/|^(?:digitalocean|linode):|^[a-z]+(?:-[a-z\d]+)+\.i-\w{10}/,
+    /^service\.beta\.kubernetes\.io\/(?:do|linode|vultr|alibaba-cloud)-load-?balancer-|^service\.(?:cloud\.tencent\.com\/|kubernetes\.io\/(?:qcloud|tke|loadbalance-id|ibm-load-balancer))|^loadbalancer\.ovhcloud\.com\/|^(?:qcloud|ibm|vultr):|^doks\.digitalocean\.com\/|^lke\.linode\.com\/|^alibabacloud\.com\/|^(?:digitalocean|linode):|^[a-z]+(?:-[a-z\d]+)+\.i-\w{10}/,
     'the load balancer of the cloud',
+    ' Or a Service for each zone, with an annotation that selects Nodes (`topology.kubernetes.io/zone=<zone>`): of Alibaba Cloud `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-backend-label`, of Tencent Cloud `service.kubernetes.io/qcloud-loadbalancer-backends-label`, of IBM Cloud `service.kubernetes.io/ibm-load-balancer-cloud-provider-vpc-node-selector`.',
   ),
   {
     // cilium/cilium Documentation/network/node-ipam.rst

@@ -154,6 +154,13 @@ describe('the first cause of a Service that takes traffic from outside and asks 
   const ENTERS = 'LoadBalancerTraffic';
   const rows: readonly (readonly [name: string, world: World, reason: string, remedy: RegExp])[] = [
     ['any Node', { spec: LB, labels: HETZNER }, ENTERS, /`load-balancer\.hetzner\.cloud\/node-selector`/],
+    ...Object.entries({
+      'service.beta.kubernetes.io/scw-loadbalancer-id': /scw-loadbalancer-target-node-labels/,
+      'service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id': /alibaba-cloud-loadbalancer-backend-label/,
+      'service.kubernetes.io/loadbalance-id': /qcloud-loadbalancer-backends-label/,
+      'service.kubernetes.io/ibm-load-balancer-cloud-provider-zone': /cloud-provider-vpc-node-selector/,
+      'loadbalancer.ovhcloud.com/class': /^Nothing of the Service makes the load balancer of the cloud keep/,
+    }).map(([sign, want]): (typeof rows)[number] => [sign, { spec: LB, annotations: { [sign]: 'a' } }, ENTERS, want]),
     ['Nodes of its zone', { spec: LB, labels: EKS }, ENTERS, /added later gets nothing until the Service changes/],
     ['one Node for all', { spec: LOCAL_LB, beside: 'purelb' }, ENTERS, /^Set `externalTrafficPolicy: Cluster`/],
     ['Nodes in DNS', { spec: { type: 'NodePort' }, annotations: PUBLISHED }, ENTERS, /^`externalTrafficPolicy: Local`/],
