@@ -11,6 +11,7 @@ import { service as serviceObject } from '../fixtures/core.ts';
 import { ZONES } from '../fixtures/gardener.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
+import { repeat } from './bed/machine.ts';
 import type { Random } from './chaos-faults.ts';
 import { FLOW, RECONCILER } from './chart.ts';
 import { evacuationNamed } from './evacuations.ts';
@@ -25,19 +26,6 @@ interface Churn {
   /** Ends it after the change under way; rejects with what went wrong in it. */
   stop(): Promise<void>;
 }
-
-const churnOf = (running: Promise<unknown>, ending: AbortController, changes: () => number): Churn => {
-  running.catch(() => undefined);
-  return {
-    get changes() {
-      return changes();
-    },
-    async stop() {
-      ending.abort();
-      await running;
-    },
-  };
-};
 
 /** A shoot and its planned Services. */
 export interface ChurnedShoot {
@@ -80,18 +68,20 @@ const PLANNED_SHARE = 0.25;
 
 /** One lane for each shoot, a change every `pauseMs` at most. */
 export const startChurn = (shoots: readonly ChurnedShoot[], random: Random, pauseMs = 100): Churn => {
-  const ending = new AbortController();
-  const { signal } = ending;
   let changes = 0;
-  const lane = async ({ shoot, planned }: ChurnedShoot): Promise<void> => {
-    while (!signal.aborted) {
+  const lanes = shoots.map(({ shoot, planned }) =>
+    repeat(pauseMs, async () => {
       const change = random.next() < PLANNED_SHARE ? plannedChangeOf(planned, random) : changeOf(shoot, random);
       await change();
       changes += 1;
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
-    }
+    }),
+  );
+  return {
+    get changes() {
+      return changes;
+    },
+    stop: async () => void (await Promise.all(lanes.map((lane) => lane.stop()))),
   };
-  return churnOf(Promise.all(shoots.map(lane)), ending, () => changes);
 };
 
 /** The shortest that the definition takes. */
@@ -99,10 +89,8 @@ export const SHORTEST = '1m';
 
 /** Several may run at once, of one zone or of all but the last; `changes` counts what was made. */
 export const startEvacuations = (client: Client, zones: readonly string[], random: Random): Churn => {
-  const ending = new AbortController();
-  const { signal } = ending;
   let changes = 0;
-  const evacuate = async (name: string): Promise<void> => {
+  const evacuate = async (name: string, signal: AbortSignal): Promise<void> => {
     // Two zones at once are too much for the third, unless that is accepted.
     const force = random.next() < 0.5;
     const spec = { zone: random.pick(zones), duration: SHORTEST, percent: random.pick([100, 100, 50]), force };
@@ -114,10 +102,13 @@ export const startEvacuations = (client: Client, zones: readonly string[], rando
     if (random.next() < 0.5)
       await persist(`return ${spec.zone}`, (limit) => client.delete(ZONE_EVACUATIONS, { name }, {}, limit));
   };
-  const lane = async (): Promise<void> => {
-    while (!signal.aborted) await evacuate(`chaos-${changes}`);
+  const lane = repeat(0, (signal) => evacuate(`chaos-${changes}`, signal));
+  return {
+    get changes() {
+      return changes;
+    },
+    stop: () => lane.stop(),
   };
-  return churnOf(lane(), ending, () => changes);
 };
 
 export const BY_LOAD = 'planned-by-load';
@@ -263,28 +254,15 @@ const heapOf = async ({ metricsPort }: Witness): Promise<number | undefined> => 
 /** A sample each quarter of a minute, from the second on: the first minute belongs to the start. */
 const startHeapWatch = (witnesses: readonly Witness[]): HeapWatch => {
   const samples = new Map<string, number[]>(witnesses.map(({ component }) => [component.name, []]));
-  const ending = new AbortController();
-  const { signal } = ending;
   const sample = async (witness: Witness): Promise<void> => {
     witness.component.signal('SIGUSR2');
-    await pause(500, undefined, { signal }).catch(() => undefined);
+    await pause(500);
     const bytes = await heapOf(witness);
     if (bytes !== undefined) samples.get(witness.component.name)?.push(bytes);
   };
-  const follow = async (): Promise<void> => {
-    await pause(60_000, undefined, { signal }).catch(() => undefined);
-    while (!signal.aborted) {
-      await Promise.all(witnesses.map(sample));
-      await pause(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
-    }
-  };
-  const running = follow();
-  running.catch(() => undefined);
-  return {
-    samples,
-    async stop() {
-      ending.abort();
-      await running;
-    },
-  };
+  const began = performance.now();
+  const sampling = repeat(INTERVAL_MS, async () => {
+    if (performance.now() - began >= 60_000) await Promise.all(witnesses.map(sample));
+  });
+  return { samples, stop: () => sampling.stop() };
 };

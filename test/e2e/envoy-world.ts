@@ -1,12 +1,11 @@
 // A real Envoy beside the clients of each zone, with its own rule for zones and the endpoints of a Service as files.
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { builtProgram } from './bed/binaries.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedService } from './bed/index.ts';
-import { enterPrefix, run, waitFor } from './bed/machine.ts';
+import { enterPrefix, repeat, run, waitFor } from './bed/machine.ts';
 import type { SliceEndpoint } from './bed/pod.ts';
 import type { World } from './closed-loop-world.ts';
 import { zonesOf } from './hints-support.ts';
@@ -121,7 +120,6 @@ export const startEnvoys = async (bed: Bed, { zones, services }: World, service:
   const program = builtProgram(ENVOY);
   const folder = join(bed.directory, 'envoy');
   mkdirSync(folder);
-  const stop = new AbortController();
   let shown = '';
   const look = async (): Promise<void> => {
     const assignment = assignmentOf((await services.get(service)?.endpoints()) ?? []);
@@ -130,12 +128,6 @@ export const startEnvoys = async (bed: Bed, { zones, services }: World, service:
     shown = text;
     writeFileSync(join(folder, 'next.json'), text);
     renameSync(join(folder, 'next.json'), join(folder, 'endpoints.json'));
-  };
-  const follow = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      await look().catch(() => undefined);
-      await delay(LOOK_MS, undefined, { signal: stop.signal }).catch(() => undefined);
-    }
   };
   await look();
   const envoys: Component[] = [];
@@ -154,13 +146,12 @@ export const startEnvoys = async (bed: Bed, { zones, services }: World, service:
       { assert: () => envoy.assertRunning() },
     );
   }
-  const following = follow();
+  const following = repeat(LOOK_MS, () => look().catch(() => undefined));
   return {
     version: /\d+\.\d+\.\d+/.exec(await run(program, ['--version']))?.[0] ?? '',
     assertRunning: () => envoys.forEach((envoy) => envoy.assertRunning()),
     async stop() {
-      stop.abort();
-      await following;
+      await following.stop();
       await Promise.all(envoys.map((envoy) => envoy.stop()));
     },
   };
@@ -182,7 +173,6 @@ const isPlan = (endpoints: readonly SliceEndpoint[]): boolean =>
 /** Looks until it is stopped; then gives the Services whose plan was in the rules of all kube-proxies at some time. */
 export const watchPlans = ({ zones, services }: World, names: readonly string[]) => {
   const reached = new Set<string>();
-  const stop = new AbortController();
   const isReached = async ({ clusterIPs, port, endpoints }: BedService): Promise<boolean> => {
     const all = await endpoints();
     if (!isPlan(all)) return false;
@@ -192,19 +182,14 @@ export const watchPlans = ({ zones, services }: World, names: readonly string[])
     }
     return true;
   };
-  const watch = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      for (const name of names) {
-        const service = services.get(name);
-        if (service !== undefined && !reached.has(name) && (await isReached(service))) reached.add(name);
-      }
-      await delay(1_000, undefined, { signal: stop.signal }).catch(() => undefined);
+  const watching = repeat(1_000, async () => {
+    for (const name of names) {
+      const service = services.get(name);
+      if (service !== undefined && !reached.has(name) && (await isReached(service))) reached.add(name);
     }
-  };
-  const watching = watch();
+  });
   return async (): Promise<ReadonlySet<string>> => {
-    stop.abort();
-    await watching;
+    await watching.stop();
     return reached;
   };
 };

@@ -1,5 +1,4 @@
 // What the suites that evacuate zones share: evacuations as objects, the marks that they leave on slices, and who does them.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { ANNOTATION_EVACUATED, NOWHERE } from '../../pkg/apis/names.ts';
@@ -14,7 +13,7 @@ import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { Bed, BedNode, BedService } from './bed/index.ts';
-import { ofLength, waitFor, type WaitOptions } from './bed/machine.ts';
+import { ofLength, repeat, waitFor, type WaitOptions } from './bed/machine.ts';
 
 /** A reconciler as it is installed: it leads by its Lease. */
 export const AS_INSTALLED = { config: { leaderElection: {} } } as const;
@@ -123,20 +122,15 @@ export const startSteadyService = async (bed: Bed, zones: readonly string[]): Pr
       () => bed.connect({ node, service, count: CONNECTIONS, timeoutMs: 1_000 }),
       ({ total }) => total === CONNECTIONS,
     );
-  const ending = new AbortController();
-  const { signal } = ending;
   const failures: string[] = [];
   let answered = 0;
-  const follow = async (node: BedNode): Promise<void> => {
-    while (!signal.aborted) {
+  const looks = nodes.map((node) =>
+    repeat(LOOK_MS, async () => {
       const { total, errors } = await counts(node, CONNECTIONS);
       answered += total;
       for (const [code, count] of Object.entries(errors)) failures.push(`${count} from ${node.name}: ${code}`);
-      await pause(LOOK_MS, undefined, { signal }).catch(() => undefined);
-    }
-  };
-  const running = Promise.all(nodes.map(follow));
-  running.catch(() => undefined);
+    }),
+  );
   return {
     nodes,
     get answered() {
@@ -153,8 +147,7 @@ export const startSteadyService = async (bed: Bed, zones: readonly string[]): Pr
         );
     },
     async stop() {
-      ending.abort();
-      await running;
+      await Promise.all(looks.map((look) => look.stop()));
     },
   };
 };

@@ -1,5 +1,4 @@
 // What must hold under faults: probes, and writes that never fail.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
@@ -7,6 +6,7 @@ import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../fixtures/core.ts';
 import { ZONES } from '../fixtures/gardener.ts';
 import type { Component } from './bed/component.ts';
+import { repeat } from './bed/machine.ts';
 import { each, hasOwnZone } from './hints-support.ts';
 
 /** What is asked; `mayEnd` tells that the present process was asked to stop, from which on it says so itself. */
@@ -56,14 +56,9 @@ const ask = async (program: ProbedProgram, path: Path, tries = 10): Promise<Prob
 /** Asks every program both questions five times a second. */
 export const startProbes = (programs: readonly ProbedProgram[]): Probes => {
   const seen: Probe[] = [];
-  const ending = new AbortController();
-  const follow = async (program: ProbedProgram): Promise<void> => {
-    while (!ending.signal.aborted) {
-      seen.push(await ask(program, '/healthz'), await ask(program, '/readyz'));
-      await pause(200, undefined, { signal: ending.signal }).catch(() => undefined);
-    }
-  };
-  const running = Promise.all(programs.map(follow));
+  const asking = programs.map((program) =>
+    repeat(200, async () => seen.push(await ask(program, '/healthz'), await ask(program, '/readyz'))),
+  );
   return {
     seen,
     answers: (name, path, from = 0) =>
@@ -73,8 +68,7 @@ export const startProbes = (programs: readonly ProbedProgram[]): Probes => {
         ),
       ].sort(),
     async stop() {
-      ending.abort();
-      await running;
+      await Promise.all(asking.map((one) => one.stop()));
     },
   };
 };

@@ -1,7 +1,6 @@
 // What the suite about the flow controller needs of a cluster: the command, the definitions, and Pods that report their load.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
@@ -16,7 +15,7 @@ import { loadsUnderHints } from '../fixtures/flow-load.ts';
 import { mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
-import { waitFor } from './bed/machine.ts';
+import { repeat, waitFor } from './bed/machine.ts';
 import { commandReady, ownNamespace } from './commands.ts';
 import { serviceSelector } from './hints-support.ts';
 import { type PodReading, startMetricsApi } from './metrics-api.ts';
@@ -101,9 +100,7 @@ const TRY_MS = 3_000;
 /** Looks at the slices twice a second, until stopped. */
 export const followLoad = (client: Client, services: readonly LoadedService[]): FollowedLoad => {
   const known = new Map<LoadedService, PodReading[]>();
-  const ending = new AbortController();
-  const { signal } = ending;
-  const look = async (service: LoadedService): Promise<void> => {
+  const look = async (service: LoadedService, signal: AbortSignal): Promise<void> => {
     const { namespace, name, app, demand } = service;
     const until = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]);
     const { items } = await client.list<EndpointSlice>(
@@ -121,20 +118,13 @@ export const followLoad = (client: Client, services: readonly LoadedService[]): 
       [...loads].map(([pod, cores]) => ({ namespace, pod, labels: { app }, cores, sampledAt, window: 1 })),
     );
   };
-  const follow = async (service: LoadedService): Promise<void> => {
-    while (!signal.aborted) {
-      // The API server may be away: the readings grow old, as they do in a real cluster.
-      await look(service).catch(() => undefined);
-      await pause(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
-    }
-  };
-  const running = Promise.all(services.map(follow));
+  const looks = services.map((service) =>
+    // The API server may be away: the readings grow old, as they do in a real cluster.
+    repeat(INTERVAL_MS, (signal) => look(service, signal).catch(() => undefined)),
+  );
   return {
     readings: () => [...known.values()].flat(),
-    async stop() {
-      ending.abort();
-      await running;
-    },
+    stop: async () => void (await Promise.all(looks.map((one) => one.stop()))),
   };
 };
 

@@ -2,7 +2,6 @@
 // environment, configuration and ServiceAccount of the Pod; probes decide about readiness, ends of Jobs are told.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
@@ -10,7 +9,14 @@ import { writeTokenKubeconfig } from './bed/access.ts';
 import { ApiFailure, type KubernetesObject } from './bed/api.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedNode } from './bed/index.ts';
-import { addAddresses, controlPlaneAddresses, enterPrefix, nodeDevice, removeAddresses } from './bed/machine.ts';
+import {
+  addAddresses,
+  controlPlaneAddresses,
+  enterPrefix,
+  nodeDevice,
+  removeAddresses,
+  repeat,
+} from './bed/machine.ts';
 import type { AddressPair } from './bed/machine.ts';
 import { runningStatus } from './bed/pod.ts';
 import { NAMESPACE, root, WEBHOOK } from './chart.ts';
@@ -24,35 +30,15 @@ export interface Supervisor {
 
 const INTERVAL_MS = 100;
 
-/** Repeats `turn` until stopped. */
-const repeat = (intervalMs: number, turn: (signal: AbortSignal) => Promise<void>): { stop(): Promise<void> } => {
-  const ending = new AbortController();
-  const { signal } = ending;
-  const loop = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await turn(signal);
-      await pause(intervalMs, undefined, { signal }).catch(() => undefined);
-    }
-  };
-  const running = loop();
-  return {
-    stop() {
-      ending.abort();
-      return running;
-    },
-  };
-};
-
 /** Starts whatever ended again, a moment after it was seen, as after a first crash. */
 export const supervise = (components: readonly Component[]): Supervisor => {
   const restarts = new Map<string, number>();
-  const loop = repeat(INTERVAL_MS, async () => {
+  const loop = repeat(INTERVAL_MS, () => {
     for (const component of components) {
       if (component.pid !== undefined) continue;
       component.start();
       restarts.set(component.name, (restarts.get(component.name) ?? 0) + 1);
     }
-    await Promise.resolve();
   });
   return { restarts, stop: () => loop.stop() };
 };
@@ -263,7 +249,6 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
   const { api } = bed;
   const running = new Map<string, Running>();
   const ending = new Set<string>();
-  const stopping = new AbortController();
 
   const tell = async (pod: KubeletPod, one: Running, name: string, status: object): Promise<void> => {
     if (one.told === name) return;
@@ -322,28 +307,19 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
     }
   };
 
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      try {
-        await turn();
-      } catch (error) {
-        if (!mayPass(error)) throw error;
-      }
-      await pause(SYNC_MS);
-    }
-  };
-  let failure: unknown;
-  const looping = loop().catch((error: unknown) => (failure = error));
-  const assertRunning = (): void => {
-    if (failure !== undefined) throw failure as Error;
-  };
+  const turns = repeat(SYNC_MS, () =>
+    turn().catch((error: unknown) => {
+      if (!mayPass(error)) throw error;
+    }),
+  );
   return {
-    assertRunning,
+    assertRunning: () => turns.assertRunning(),
     async stop() {
-      stopping.abort();
-      await looping;
-      for (const { component } of running.values()) await component.stop();
-      assertRunning();
+      try {
+        await turns.stop();
+      } finally {
+        for (const { component } of running.values()) await component.stop();
+      }
     },
   };
 };

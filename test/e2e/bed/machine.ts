@@ -52,6 +52,39 @@ export const waitFor = async <T>(
   }
 };
 
+/** Work that goes on beside a test. */
+export interface Repeated {
+  /** Throws why it has ended by itself. */
+  assertRunning(): void;
+  /** Ends it once the turn that is under way is over; throws what a turn threw, which was the last one then. */
+  stop(): Promise<void>;
+}
+
+/** Repeats `turn`, with a pause after each, until it is stopped. */
+export const repeat = (intervalMs: number, turn: (signal: AbortSignal) => unknown): Repeated => {
+  const ending = new AbortController();
+  const { signal } = ending;
+  let failure: unknown;
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await turn(signal);
+      await delay(intervalMs, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const running = loop().catch((error: unknown) => void (failure = error));
+  const assertRunning = (): void => {
+    if (failure !== undefined) throw failure as Error;
+  };
+  return {
+    assertRunning,
+    async stop() {
+      ending.abort();
+      await running;
+      assertRunning();
+    },
+  };
+};
+
 const execute = promisify(execFile);
 
 /** A command that ended with an error; the message holds the command line and what it printed. */

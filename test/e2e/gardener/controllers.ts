@@ -1,7 +1,6 @@
 // gardener-controller-manager, gardenlet and gardener-operator as processes beside a bed, with their module's own example of a configuration.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { deliver } from '../../../hack/delivery.ts';
 import { layBase } from '../../fixtures/oci-base.ts';
@@ -11,7 +10,7 @@ import { ApiFailure, type KubernetesObject } from '../bed/api.ts';
 import { builtProgram } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { type Repeated, repeat, waitFor } from '../bed/machine.ts';
 import { SEED_READER } from '../settings-landscape.ts';
 import { moduleFolder } from './owner.ts';
 
@@ -20,13 +19,6 @@ type Pod = KubernetesObject & {
   status?: { phase?: string };
 };
 type Lease = KubernetesObject & { spec?: { renewTime?: string } };
-
-export interface PodRunner {
-  /** Throws why it has ended by itself. */
-  assertRunning(): void;
-  /** Ends it; the bed may be gone already. */
-  stop(): Promise<void>;
-}
 
 const INTERVAL_MS = 200;
 /** A member counts as unknown after a minute without. */
@@ -79,8 +71,7 @@ export const runPods = (
   { api }: Bed,
   nodes: readonly string[],
   isWanted: (pod: Pod) => boolean = () => true,
-): PodRunner => {
-  const stopping = new AbortController();
+): Repeated => {
   const placed = new Map<string, number>();
   let last = 0;
   const begin = async (pod: Pod): Promise<void> => {
@@ -112,23 +103,9 @@ export const runPods = (
     }
     for (const lease of await api.list<Lease>(`${LEASES}/leases?${MEMBERS}`)) await unlessGone(renew(lease));
   };
-  const rounds = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      await round();
-      await delay(INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
-    }
-  };
-  let failure: unknown;
-  const running = rounds().catch((error: unknown) => (failure = error));
-  return {
-    assertRunning() {
-      if (failure !== undefined) throw failure as Error;
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
+  const rounds = repeat(INTERVAL_MS, round);
+  // The bed may be gone already.
+  return { assertRunning: () => rounds.assertRunning(), stop: () => rounds.stop().catch(() => undefined) };
 };
 
 type Section = Record<string, unknown>;

@@ -18,7 +18,7 @@ import { apply, commandReady } from '../commands.ts';
 import { slicesOf } from '../hints-support.ts';
 import { letSeedsBeRead, NS, SEED } from '../settings-landscape.ts';
 import { type World, openWorld } from '../settings-world.ts';
-import { type PodRunner, runPods } from './controllers.ts';
+import { runPods } from './controllers.ts';
 import { type Owner, openOwner, realDefinitions, realGarden } from './owner.ts';
 
 export const DRUID_USER = 'system:serviceaccount:garden:etcd-druid';
@@ -177,7 +177,7 @@ export const openLandscape = async (
   const nodes = kubeletVersion === undefined ? {} : { kubeletVersion };
   const world = await openWorld(bed, { where: 'seed and runtime', definitions, values, ...nodes });
   await prepareSeed(bed, world);
-  const pods: PodRunner = runPods(
+  const pods = runPods(
     bed,
     ZONES.map((zone) => `node-${zone}`),
   );

@@ -10,7 +10,7 @@ import { cluster, namespace, seed, shoot, ZONES } from '../../fixtures/gardener.
 import type { Registry } from '../../fixtures/oci-registry.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { type BedNode, useBed } from '../bed/index.ts';
-import { is, waitFor } from '../bed/machine.ts';
+import { is, type Repeated, waitFor } from '../bed/machine.ts';
 import { root } from '../chart.ts';
 import { apply, applyDefinitions, describeProxies } from '../commands.ts';
 import {
@@ -24,7 +24,6 @@ import {
   startGardenlet,
   untilInstallation,
 } from '../gardener/controllers.ts';
-import type { PodRunner } from '../gardener/controllers.ts';
 import { createPriorities, startDruid } from '../gardener/landscape.ts';
 import { type Owner, openOwner, realDefinitions, realGarden } from '../gardener/owner.ts';
 import { applyAgain, startResourceManager } from '../gardener/resource-manager.ts';
@@ -47,7 +46,7 @@ const ELSEWHERE = /(?:-n|--namespace) topology-aware-routing\b|example\/plain/;
 
 describe('gardener: the pages of docs/operations', () => {
   let kubelet: Kubelet | undefined;
-  let pods: PodRunner | undefined;
+  let pods: Repeated | undefined;
   let metrics: MetricsApi | undefined;
   let registry: Registry | undefined;
   let shell: OperatorShell | undefined;

@@ -9,7 +9,7 @@ import { FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { type Repeated, repeat, waitFor } from '../bed/machine.ts';
 import { documents, useHelm } from '../chart.ts';
 import { apply, describeProxies, ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
@@ -54,11 +54,9 @@ describe('the flow controller with meters as its source', () => {
   let client: Client;
   let metrics: MetricsApi;
   let prometheus: Prometheus;
-  const watch = new AbortController();
-  let watching: Promise<void> = Promise.resolve();
+  let watching: Repeated | undefined;
   after(async () => {
-    watch.abort();
-    await watching;
+    await watching?.stop();
     await metrics?.stop();
     await prometheus?.stop();
     await client?.close();
@@ -72,12 +70,9 @@ describe('the flow controller with meters as its source', () => {
   /** Once a second, the oldest first. */
   const history: Arrived[] = [];
 
-  const follow = async (): Promise<void> => {
-    while (!watch.signal.aborted) {
-      const all = await Promise.all(nodes.map((node) => readArrivals(node)));
-      history.push({ at: Date.now() / 1_000, counts: new Map(all.flatMap((counts) => [...counts])) });
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
+  const look = async (): Promise<void> => {
+    const all = await Promise.all(nodes.map((node) => readArrivals(node)));
+    history.push({ at: Date.now() / 1_000, counts: new Map(all.flatMap((counts) => [...counts])) });
   };
 
   /** Connections a second that arrived at a Pod in the last seconds. */
@@ -135,7 +130,7 @@ describe('the flow controller with meters as its source', () => {
         node,
         pods.filter((pod) => pod.node === node),
       );
-    watching = follow();
+    watching = repeat(1_000, look);
     metrics = await startMetricsApi(bed(), { readings });
     const token = await readerToken(bed());
     const targets = nodes.map(({ addresses }) => `${addresses.ipv4}:${SECURE_PORT}`);
