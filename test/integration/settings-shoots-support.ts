@@ -39,39 +39,6 @@ export const useShoots = () => {
     eventually(() => expect(all(), 'trafficDistribution of Services').to.deep.equal(Array(3).fill(value)));
   const setSeed = (enabled: boolean, zones = ['eu-1a', 'eu-1b', 'eu-1c'], of = shoot()) =>
     bed.apply(cluster({ spec: { seed: seed({ enabled, zones }), shoot: of } }));
-  const refusals: { name: string; broken: () => Promise<void>; reason: string }[] = [
-    { name: 'a single zone', broken: () => setSeed(true, ['eu-1a']), reason: 'SingleZone' },
-    { name: 'one zone listed twice', broken: () => setSeed(true, ['eu-1a', 'eu-1a']), reason: 'DuplicateZones' },
-    {
-      name: 'a shoot without zone failure tolerance',
-      broken: () => setSeed(true, undefined, shoot({ failureTolerance: 'node' })),
-      reason: 'FailureToleranceNotZone',
-    },
-    {
-      name: 'a shoot that is being deleted',
-      broken: () =>
-        setSeed(true, undefined, shoot({ metadata: { name: 'bar', deletionTimestamp: '2026-01-01T00:00:00Z' } })),
-      reason: 'ShootBeingDeleted',
-    },
-  ];
-  const held: { name: string; of: Parameters<typeof shoot>[0]; reason: string }[] = [
-    {
-      name: 'that is ignored',
-      of: { metadata: { name: 'bar', annotations: { 'shoot.gardener.cloud/ignore': 'true' } } },
-      reason: 'ShootIgnored',
-    },
-    {
-      name: 'that moves to another seed',
-      of: { status: { lastOperation: { type: 'Migrate' } } },
-      reason: 'ShootMigrating',
-    },
-    { name: 'that is hibernated', of: { spec: { hibernation: { enabled: true } } }, reason: 'ShootHibernated' },
-    {
-      name: 'whose last operation failed for good',
-      of: { status: { lastOperation: { type: 'Reconcile', state: 'Failed' } } },
-      reason: 'ShootFailed',
-    },
-  ];
   return {
     get bed() {
       return bed;
@@ -81,7 +48,5 @@ export const useShoots = () => {
     labelOf,
     expectAll,
     setSeed,
-    refusals,
-    held,
   };
 };

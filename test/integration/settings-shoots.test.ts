@@ -11,7 +11,7 @@ import { MODE, NS, SHOOT_SERVICES, useShoots } from './settings-shoots-support.t
 
 describe('settings of shoots', () => {
   const bed = useShoots();
-  const { distribution, all, labelOf, expectAll, setSeed, refusals, held } = bed;
+  const { distribution, all, labelOf, expectAll, setSeed } = bed;
 
   it('follows the setting on and off with one patch an object and one event a flip', async () => {
     await setSeed(false);
@@ -49,37 +49,35 @@ describe('settings of shoots', () => {
       expect(bed.bed.service(NS, name).metadata?.annotations?.[ANNOTATION_APPLIED], name).to.equal(undefined);
   });
 
-  for (const { name, broken, reason } of refusals) {
-    it(`takes settings back for ${name}, says so, and heals`, async () => {
-      await setSeed(true);
-      await bed.bed.start(MODE);
-      await expectAll('PreferSameZone');
-      await broken();
-      await expectAll(undefined);
-      await bed.bed.quiet();
-      expect(bed.bed.events().at(-1)).to.match(new RegExp(`^${reason}: `));
-      expect(bed.bed.log.entries.filter(({ fields }) => fields['reason'] === reason)).to.have.length(1);
-      await setSeed(true);
-      await expectAll('PreferSameZone');
-    });
-  }
+  it('takes settings back for a shoot that is being deleted, says so, and heals', async () => {
+    const reason = 'ShootBeingDeleted';
+    await setSeed(true);
+    await bed.bed.start(MODE);
+    await expectAll('PreferSameZone');
+    await setSeed(true, undefined, shoot({ metadata: { name: 'bar', deletionTimestamp: '2026-01-01T00:00:00Z' } }));
+    await expectAll(undefined);
+    await bed.bed.quiet();
+    expect(bed.bed.events().at(-1)).to.match(new RegExp(`^${reason}: `));
+    expect(bed.bed.log.entries.filter(({ fields }) => fields['reason'] === reason)).to.have.length(1);
+    await setSeed(true);
+    await expectAll('PreferSameZone');
+  });
 
-  for (const { name, of, reason } of held) {
-    it(`holds everything in the namespace of a shoot ${name}, labels too, until that is over`, async () => {
-      await setSeed(true);
-      await bed.bed.start(MODE);
-      await expectAll('PreferSameZone');
-      await eventually(() => expect(labelOf(LABEL_ROUTING)).to.equal('true'));
-      await setSeed(true, undefined, shoot(of));
-      await eventually(() => expect(bed.bed.events().at(-1)).to.match(new RegExp(`^${reason}: `)));
-      await setSeed(false, undefined, shoot(of));
-      await bed.bed.quiet();
-      expect(all()).to.deep.equal(Array(3).fill('PreferSameZone'));
-      expect([labelOf(LABEL_ROUTING), labelOf(LABEL_ETCD_CLIENTS)]).to.deep.equal(['true', 'true']);
-      await setSeed(false);
-      await expectAll(undefined);
-    });
-  }
+  it('holds everything in the namespace of a shoot that is ignored, labels too, until that is over', async () => {
+    const ignored = shoot({ metadata: { name: 'bar', annotations: { 'shoot.gardener.cloud/ignore': 'true' } } });
+    await setSeed(true);
+    await bed.bed.start(MODE);
+    await expectAll('PreferSameZone');
+    await eventually(() => expect(labelOf(LABEL_ROUTING)).to.equal('true'));
+    await setSeed(true, undefined, ignored);
+    await eventually(() => expect(bed.bed.events().at(-1)).to.match(/^ShootIgnored: /));
+    await setSeed(false, undefined, ignored);
+    await bed.bed.quiet();
+    expect(all()).to.deep.equal(Array(3).fill('PreferSameZone'));
+    expect([labelOf(LABEL_ROUTING), labelOf(LABEL_ETCD_CLIENTS)]).to.deep.equal(['true', 'true']);
+    await setSeed(false);
+    await expectAll(undefined);
+  });
 
   it('leaves a kube-apiserver behind L7 load balancing alone, until the -mtls Service goes', async () => {
     await bed.bed.apply(service({ metadata: { name: 'kube-apiserver-mtls', namespace: NS } }));
