@@ -14,7 +14,9 @@ import { type Component, NAMESPACE, type Rendered, root } from './chart.ts';
 /** The namespace that the chart would be installed in. */
 export const ownNamespace = 'topology-routing';
 
-const sourceOf = (command: string): string => fileURLToPath(new URL(`../../cmd/${command}/main.ts`, import.meta.url));
+/** The program of a command. */
+export const sourceOf = (command: string): string =>
+  fileURLToPath(new URL(`../../cmd/${command}/main.ts`, import.meta.url));
 
 /** Waits until a command says on its health port that it is ready. Works inside the control plane's namespace only. */
 export const commandReady = async (command: Program, healthPort: number, host = '127.0.0.1'): Promise<void> => {

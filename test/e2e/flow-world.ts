@@ -1,7 +1,6 @@
 // What the suite about the flow controller needs of a cluster: the command, the definitions, and Pods that report their load.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
 import type { EndpointSlice } from '../../pkg/apis/core.ts';
@@ -16,14 +15,14 @@ import { mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { repeat, waitFor } from './bed/machine.ts';
-import { commandReady, ownNamespace } from './commands.ts';
+import { commandReady, ownNamespace, sourceOf } from './commands.ts';
 import { serviceSelector } from './hints-support.ts';
 import { type PodReading, startMetricsApi } from './metrics-api.ts';
 
 export const FLOW_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS.flowController}`;
 
-/** Free beside the ports of two settings-reconcilers: health and metrics of each replica. */
-const FIRST_PORT = 8_087;
+/** Free beside the ports of the other commands: health, and metrics at the next. */
+const FLOW_PORT = 8_087;
 
 /** Installs FlowPolicy, and waits until it is served. */
 export const installFlowPolicies = async (client: Client): Promise<void> => {
@@ -31,35 +30,30 @@ export const installFlowPolicies = async (client: Client): Promise<void> => {
   await waitFor('FlowPolicies served', () => client.list(FLOW_POLICIES));
 };
 
-const SOURCE = fileURLToPath(new URL(`../../cmd/${COMMANDS.flowController}/main.ts`, import.meta.url));
-
-/** Describes a replica of the command, with its Lease; its source of load keeps nothing back. By default it may do everything. */
+/** Describes the command, with its Lease; its source of load keeps nothing back. By default it may do everything. */
 export const describeFlowController = async (
   bed: Bed,
   config: object = {},
   groups: readonly string[] = [mastersGroup],
-  replica = 0,
-  flags: readonly string[] = [],
-  program: readonly [string, ...string[]] = [process.execPath, SOURCE],
+  program: readonly [string, ...string[]] = [process.execPath, sourceOf(COMMANDS.flowController)],
 ): Promise<{ controller: Component; ready(): Promise<void> }> => {
-  const name = replica === 0 ? COMMANDS.flowController : `${COMMANDS.flowController}-${replica}`;
-  const port = FIRST_PORT + 2 * replica;
+  const name = COMMANDS.flowController;
   const file = join(bed.directory, `${name}.json`);
   const fields = {
     apiVersion: CONFIG_API_VERSION,
     kind: FLOW_CONTROLLER_CONFIGURATION.kind,
     metricSources: [{ name: 'metrics.k8s.io', type: 'ResourceMetrics', cacheSeconds: 0 }],
-    health: { port },
-    metrics: { port: port + 1 },
+    health: { port: FLOW_PORT },
+    metrics: { port: FLOW_PORT + 1 },
     ...config,
   };
   writeFileSync(file, JSON.stringify(fields));
   const controller = bed.program({
     name,
-    command: [...program, '--config', file, ...flags],
+    command: [...program, '--config', file],
     environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: await bed.kubeconfig({ user: FLOW_USER, groups }) },
   });
-  return { controller, ready: () => commandReady(controller, port) };
+  return { controller, ready: () => commandReady(controller, FLOW_PORT) };
 };
 
 /** A loop that looks, and changes its mind, within seconds. */

@@ -1,7 +1,6 @@
 // Commands of this project as processes of the bed, and what its suites ask of slices.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { CONFIG_API_VERSION } from '../../pkg/apis/config/load.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../pkg/apis/config/endpointslice-webhook.ts';
@@ -18,7 +17,7 @@ import { mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
-import { type WebhookOptions, commandReady, ownNamespace, startWebhook } from './commands.ts';
+import { type WebhookOptions, commandReady, ownNamespace, sourceOf, startWebhook } from './commands.ts';
 import { isLate } from './settings-audit.ts';
 
 /** The user that the real controller writes slices as. */
@@ -128,46 +127,37 @@ export const RECONCILER_USER = `system:serviceaccount:${ownNamespace}:${COMMANDS
 interface ReconcilerOptions {
   /** Laid over its configuration, one level deep. Default: nothing. */
   readonly config?: object;
-  /** Tells replicas apart in ports, files and logs. Default 0. */
-  readonly replica?: number;
 }
 
-/** Free beside the default ports of the webhook: health and metrics of each replica. */
-const firstPort = 8083;
+/** Free beside the default ports of the webhook: health, and metrics at the next. */
+const RECONCILER_PORT = 8083;
 
 /** Describes `settings-reconciler` for a cluster without Gardener, in the rights of its ServiceAccount's user. */
 export const describeReconciler = async (
   bed: Bed,
-  { config = {}, replica = 0 }: ReconcilerOptions = {},
-): Promise<{ reconciler: Component; configure(more: object): void; ready(): Promise<void> }> => {
+  { config = {} }: ReconcilerOptions = {},
+): Promise<{ reconciler: Component; ready(): Promise<void> }> => {
   const name = COMMANDS.settingsReconciler;
-  const file = join(bed.directory, `${name}-${replica}.json`);
-  const port = firstPort + 2 * replica;
-  const configure = (more: object): void =>
-    writeFileSync(
-      file,
-      JSON.stringify({
-        apiVersion: CONFIG_API_VERSION,
-        kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
-        modes: { cluster: {} },
-        leaderElection: { enabled: false },
-        health: { port },
-        metrics: { port: port + 1 },
-        ...config,
-        ...more,
-      }),
-    );
-  configure({});
-  const source = fileURLToPath(new URL(`../../cmd/${name}/main.ts`, import.meta.url));
+  const file = join(bed.directory, `${name}.json`);
+  const fields = {
+    apiVersion: CONFIG_API_VERSION,
+    kind: SETTINGS_RECONCILER_CONFIGURATION.kind,
+    modes: { cluster: {} },
+    leaderElection: { enabled: false },
+    health: { port: RECONCILER_PORT },
+    metrics: { port: RECONCILER_PORT + 1 },
+    ...config,
+  };
+  writeFileSync(file, JSON.stringify(fields));
   const reconciler = bed.program({
-    name: replica === 0 ? name : `${name}-${replica}`,
-    command: [process.execPath, source, '--config', file],
+    name,
+    command: [process.execPath, sourceOf(name), '--config', file],
     environment: {
       POD_NAMESPACE: ownNamespace,
       KUBECONFIG: await bed.kubeconfig({ user: RECONCILER_USER, groups: [mastersGroup] }),
     },
   });
-  return { reconciler, configure, ready: () => commandReady(reconciler, port) };
+  return { reconciler, ready: () => commandReady(reconciler, RECONCILER_PORT) };
 };
 
 /** Starts it, and waits until it is ready. */

@@ -92,7 +92,7 @@ for (const step of chosen()) {
       const command = [process.execPath, join(folder, 'bundle/flow-controller.js')] as const;
       const program = limit === undefined ? command : ([...limit.enter, ...command] as const);
       const config = { metricSources: sources, log: { level: 'warn' }, status: { create: policies } };
-      ({ controller } = await describeFlowController(bed(), config, undefined, undefined, [], program));
+      ({ controller } = await describeFlowController(bed(), config, undefined, program));
       await world.fill();
     });
     after(async () => {
