@@ -9,9 +9,8 @@ export const TITLES: Readonly<Record<ContenderName, string>> = {
   webhook: '**endpointslice-webhook**',
   bare: 'bare `node:https`',
   go: 'Go',
-  gardener: 'gardener-resource-manager v1.141',
 };
-export const ORDER: readonly ContenderName[] = ['webhook', 'bare', 'go', 'gardener'];
+export const ORDER: readonly ContenderName[] = ['webhook', 'bare', 'go'];
 const HEAD = [
   'endpoints',
   'program',
