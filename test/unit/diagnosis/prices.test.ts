@@ -73,6 +73,18 @@ describe('built-in prices', () => {
 });
 
 describe('parsePrices', () => {
+  it('needs a currency and what crossing zones costs, no more', () => {
+    expect(parsePrices(minimal)).to.deep.equal({
+      currency: 'EUR',
+      source: '',
+      date: '',
+      crossZone: { out: 0.01, in: 0.02 },
+      crossRegion: { out: 0.01, in: 0.02 },
+      pairs: [],
+      regions: {},
+    });
+  });
+
   it('takes everything else as well', () => {
     const table = {
       ...minimal,
@@ -124,7 +136,21 @@ describe('parsePrices', () => {
   }
 });
 
-describe('regions of zones', () => {});
+describe('regions of zones', () => {
+  it('reads the label of Nodes, the table first', () => {
+    const table = { ...parsePrices(minimal), regions: { c: 'eu-9', d: 'eu-4' } };
+    const nodes = [nodeIn('a', 'eu-1'), nodeIn('b', ''), nodeIn('c', 'eu-3')];
+    const { regions } = tariffOf(table, nodes);
+    expect(Object.fromEntries(regions)).to.deep.equal({ a: 'eu-1', c: 'eu-9', d: 'eu-4' });
+  });
+
+  it('takes the first Node by name where Nodes of a zone contradict each other, in whatever order they come', () => {
+    const nodes = [nodeIn('a', 'eu-2', 'node-2'), nodeIn('a', 'eu-1', 'node-1')];
+    const table = parsePrices(minimal);
+    expect(tariffOf(table, nodes).regions.get('a')).to.equal('eu-1');
+    expect(tariffOf(table, [...nodes].reverse()).regions.get('a')).to.equal('eu-1');
+  });
+});
 
 describe('pricePerGigabyte', () => {
   const table: PriceTable = {

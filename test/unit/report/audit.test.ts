@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { audit, type AuditOptions, type AuditReport } from '../../../pkg/diagnosis/audit/audit.ts';
 import { BUILT_IN_PRICES, tariffOf } from '../../../pkg/diagnosis/prices.ts';
-import { renderAudit } from '../../../pkg/report/audit.ts';
+import { costText, renderAudit, verdictsText } from '../../../pkg/report/audit.ts';
 import { type AuditCluster, auditCluster, hostileCluster } from '../../fixtures/audit-cluster.ts';
 import { snapshotOf } from '../../fixtures/snapshot.ts';
 
@@ -44,6 +44,18 @@ describe('report: audit as text', () => {
     expect(Math.max(...rows.split('\n').map((line) => line.length))).to.be.greaterThan(100);
     const sentences = rest.join('\n').split('\n').slice(1);
     expect(sentences.filter((line) => line.length > 70 && !/ {2,}/.test(line.trim()))).to.deep.equal([]);
+  });
+
+  it('says where the figures come from', () => {
+    const report = reportOf(cluster, { bill });
+    expect(verdictsText(report.sum)).to.match(
+      /^13 Services, 6 ready Nodes: \d+ effective, \d+ ineffective, \d+ not wanted; 1 without/,
+    );
+    expect(costText(report)).to.contain(
+      'At an assumed 1,000 GB a day, divided among 12 Services by their ready endpoints',
+    );
+    expect(costText(report)).to.contain(BUILT_IN_PRICES.aws.source);
+    expect(costText(reportOf(cluster))).to.equal('');
   });
 
   it('passes no control character of an object to the terminal', () => {

@@ -20,6 +20,12 @@ const lineOf = (text: string, title: string): string =>
   text.split('\n').find((line) => line.trimStart().startsWith(title)) ?? '';
 
 describe('status on a screen', () => {
+  it('fits on one, without trailing blanks', () => {
+    const lines = render().split('\n');
+    expect(lines.length).to.be.at.most(40);
+    expect(lines.filter((line) => line !== line.trimEnd() || Array.from(line).length > 100)).to.deep.equal([]);
+  });
+
   it('names what is wrong first, each with what to do', () => {
     const text = render({ probes: [{ namespace: 'shop', outcome: 'NotHinted', message: '' }] });
     expect(text.split('\n')[0]).to.equal('Degraded: AdmissionNotActing');

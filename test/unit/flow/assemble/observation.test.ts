@@ -51,19 +51,6 @@ describe('an observation', () => {
     expect(found).to.have.length(1);
   });
 
-  it('has the load of each Pod and the longest of the windows', () => {
-    const samples = [
-      { pod: 'p', load: 0.3, sampledAt: 90, window: 20 },
-      { pod: 'q', load: 0.3, sampledAt: 90, window: 30 },
-    ];
-    const result = observationOf(input({ load: { kind: 'pods', samples } }));
-    expect(result).to.deep.include({ kind: 'observation' });
-    const { observation } = result as Extract<typeof result, { kind: 'observation' }>;
-    expect(observation).to.deep.include({ window: 30, time: 100, clients: { a: 1 } });
-    expect(observation.endpoints[0]).to.deep.include({ load: 0.3, sampledAt: 90 });
-    expect(observation).not.to.have.property('measured');
-  });
-
   it('has demand as it is measured between zones, summed by the zone of the clients', () => {
     const sample = (sourceZone: string, load: number, sampledAt: number) => ({
       sourceZone,

@@ -109,16 +109,6 @@ describe('the patch of a slice', () => {
     expect(patchFor(flowSlice([flowEndpoint('a')], { addressType: 'FQDN' }), OWN)).to.equal(undefined);
   });
 
-  it('reverts hints and mark where there is a mark, and nothing elsewhere', () => {
-    const marked = flowSlice([flowEndpoint('a', { forZones: ['a'] })], { mark: 'zones', annotated: true });
-    expect(revertPatch(marked)).to.deep.equal([
-      LOCK,
-      { op: 'remove', path: '/endpoints/0/hints' },
-      { op: 'remove', path: MARK },
-    ]);
-    expect(revertPatch(flowSlice([flowEndpoint('a', { forZones: ['a'] })]))).to.equal(undefined);
-  });
-
   it('applied once, leaves nothing to do, whatever slice and plan', () => {
     const zone = fc.constantFrom('a', 'b', 'c');
     const endpoint = fc.record({ zone, ready: fc.boolean(), forZones: fc.uniqueArray(zone, { maxLength: 3 }) });

@@ -1,7 +1,7 @@
 // Tests of reduced slices: nothing that the loop reads is lost, nothing else is kept.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
+import { ANNOTATION_PLAN, ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY } from '../../../../pkg/apis/names.ts';
 import {
   askOf,
   createSliceProjection,
@@ -147,20 +147,6 @@ describe('what a Service asks for', () => {
     expect(askOf({ ...ask, service: other })).to.deep.equal({ kind: 'none' });
   });
 
-  it('is a plan by label or by annotation, for the slices that carry the label', () => {
-    for (const metadata of [
-      { labels: { [LABEL_STRATEGY]: 'proportional' } },
-      { annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/proportional` } },
-    ]) {
-      const slices = [bare, flowSlice([], { strategy: 'proportional' })];
-      expect(askOf({ service: service({ metadata }), slices, observeOnly: false })).to.deep.equal({
-        kind: 'planned',
-        strategy: 'proportional',
-        writable: [slices[1]],
-      });
-    }
-  });
-
   const refused: (readonly [
     name: string,
     input: Partial<Parameters<typeof askOf>[0]>,
@@ -200,12 +186,5 @@ describe('what a Service asks for', () => {
     expect(ask).to.deep.include({ kind: 'refused', reason: 'NotMirrored' });
     const all = askOf({ service: plain, slices: [labelled, bare], observeOnly: false });
     expect(all, 'an empty slice has nobody to hint').to.deep.include({ kind: 'planned', writable: [labelled] });
-  });
-
-  it('needs no label on slices while nothing is written', () => {
-    expect(askOf({ service: asking, slices: [bare], observeOnly: true })).to.deep.include({
-      kind: 'planned',
-      writable: [bare],
-    });
   });
 });

@@ -44,19 +44,6 @@ const input = (more: Partial<StatusInput> = {}): StatusInput => ({
 });
 
 describe('the status of a FlowPolicy', () => {
-  it('holds whether measured connections go where hints say, where that is measured; a change of it is news', () => {
-    const before = statusOf(input());
-    const honored = { status: 'False', reason: 'HintsIgnored', message: 'n1 9 of 20.' } as const;
-    const after = statusOf(input({ honored, previous: before }));
-    expect(after.conditions?.at(-1)).to.deep.equal({
-      type: 'TrafficDistributionHonored',
-      ...honored,
-      lastTransitionTime: '2026-11-21T12:00:00Z',
-      observedGeneration: 3,
-    });
-    expect([newsIn(before, after), newsIn(after, after)]).to.deep.equal(['now', 'no']);
-  });
-
   it('says all in integers and short decimals', () => {
     expect(statusOf(input({ turn: turnOf(SHARED, 'Saturated') }))).to.deep.equal({
       observedGeneration: 3,
@@ -76,13 +63,6 @@ describe('the status of a FlowPolicy', () => {
       })),
       lastChanges: [{ time: '2026-11-21T12:00:00Z', reason: 'Saturated', message: 'b1 serves a, b' }],
     });
-  });
-
-  it('leaves out what is not known', () => {
-    const empty = statusOf(
-      input({ figures: undefined, bounds: undefined, turn: undefined, source: undefined, generation: undefined }),
-    );
-    expect(Object.keys(empty)).to.deep.equal(['endpoints', 'conditions']);
   });
 
   it('keeps the time of a condition while its status stays', () => {

@@ -7,7 +7,6 @@ import {
   type CoresPerUnit,
   type ZoneCpu,
   coresPerUnit,
-  hintsOf,
   learnFrom,
   remembered,
   sharingOf,
@@ -186,32 +185,8 @@ describe('hints in force', () => {
 
   const homeless = [...endpoints, { name: 'x1', zone: '' }];
 
-  it('takes an endpoint without zone and plan for one without hint: proxies then ignore all hints', () => {
-    const plan = { spread: false, endpoints: [{ name: 'a1', forZones: ['a'] }] };
-    expect(hintsOf(plan)({ name: 'x1', zone: '' })).to.deep.equal([]);
-    expect(sharingOf(['a', 'b'], homeless, plan)).to.deep.equal({
-      zones: ['a', 'b'],
-      sharers: [4, 4],
-      orphans: ['a', 'b'],
-    });
-  });
-
   it('counts an endpoint without zone where the plan hints it', () => {
     const plan = { spread: false, endpoints: [{ name: 'x1', forZones: ['b'] }] };
     expect(sharingOf(['a', 'b'], homeless, plan)).to.deep.equal({ zones: ['a', 'b'], sharers: [2, 2], orphans: [] });
-  });
-
-  it('knows no hints of a Service without endpoints', () => {
-    expect(sharingOf(['a'], [], { spread: false, endpoints: [] })).to.deep.equal({
-      zones: ['a'],
-      sharers: [0],
-      orphans: ['a'],
-    });
-  });
-
-  it('gives the hints of one endpoint', () => {
-    const hints = hintsOf({ spread: false, endpoints: [{ name: 'b1', forZones: ['a', 'b'] }] });
-    expect(hints({ name: 'b1', zone: 'b' })).to.deep.equal(['a', 'b']);
-    expect(hints({ name: 'a1', zone: 'a' })).to.deep.equal(['a']);
   });
 });

@@ -111,16 +111,6 @@ describe('demand estimation', () => {
     expect((mean['a'] ?? 0) + (mean['b'] ?? 0) + (mean['c'] ?? 0)).to.be.closeTo(total, 0.15);
   });
 
-  it('narrows with every round', () => {
-    let estimate = firstEstimate(zones, total, {}, 0);
-    const widths: number[] = [];
-    for (let round = 0; round < 3; round += 1) {
-      ({ estimate } = estimateDemand(estimate, roundOf([3, 3, 3], {}, exact)));
-      widths.push(estimate.covariance[0]?.[0] ?? 0);
-    }
-    expect(widths).to.deep.equal([...widths].sort((left, right) => right - left));
-  });
-
   it('believes a jump at once, however sure it was', () => {
     let estimate = firstEstimate(zones, 1, {}, 0);
     for (let time = 15; time <= 300; time += 15) {
@@ -270,12 +260,6 @@ describe('rows of samples', () => {
 
 // Tests of what is believed of demand: how it begins, ages and follows the zones.
 describe('estimate', () => {
-  it('begins with the whole demand, shared out by weight', () => {
-    const estimate = firstEstimate(['b', 'a'], 4, { a: 3, b: 1 }, 100);
-    expect(meanOf(estimate)).to.deep.equal({ a: 3, b: 1 });
-    expect(estimate.time).to.equal(100);
-  });
-
   const weights = [
     { name: 'no weight at all: the same for each zone', weights: {}, expected: { a: 2, b: 2 } },
     { name: 'a zone without weight: nothing', weights: { a: 1 }, expected: { a: 4, b: 0 } },
@@ -290,12 +274,6 @@ describe('estimate', () => {
       expect(meanOf(firstEstimate(['a', 'b'], 4, given, 0))).to.deep.equal(expected);
     });
   }
-
-  it('is as unsure as demand is large, also of a zone that is expected to have none', () => {
-    const { covariance } = firstEstimate(['a', 'b'], 4, { a: 1 }, 0);
-    expect(covariance[0]?.[0]).to.equal(16);
-    expect(covariance[1]?.[1]).to.equal(4);
-  });
 
   it('takes a measured demand as it is, with little doubt and nothing for zones that it does not name', () => {
     const estimate = exactly(['b', 'a'], { a: 2, z: 9 }, 60);

@@ -74,6 +74,16 @@ describe('report: page of an audit', () => {
     expect(ids).to.include.members(['services', 'services-title', 'filter', 'verdict', 'cause', 'clear', 'shown']);
   });
 
+  it('shows costs only where bytes were given', () => {
+    expect(pageOf(report)).not.to.match(/USD|a month/);
+    const bill = { tariff: tariffOf(BUILT_IN_PRICES.aws, cluster.nodes), gigabytesPerDay: 2_500 };
+    const snapshot = snapshotOf(...cluster.nodes, ...cluster.services, ...cluster.slices);
+    const page = pageOf(audit(snapshot, { now: NOW, proxy: { kind: 'kube-proxy' }, bill }));
+    expect(page)
+      .to.contain('a month is the estimated cost of crossing zones')
+      .and.to.contain('At an assumed 2,500 GB a day');
+  });
+
   it('says when it was made and what it could not see', () => {
     expect(pageOf(report)).to.contain('2026-11-21 10:30 UTC');
     expect(pageOf({ ...report, unseen: [{ what: 'webhooks', why: 'you may not list <them>' }] })).to.contain(

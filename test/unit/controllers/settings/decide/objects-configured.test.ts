@@ -29,91 +29,76 @@ const outcome = (by: Governing | undefined, input: Partial<ObjectsInput>): strin
     return `${ref.name}: ${reason}${wish}, ${plan.kind}`;
   });
 
-const cases: { name: string; by: Governing | undefined; input: Partial<ObjectsInput>; is: string[] }[] = [
-  {
-    name: 'a Service that is asked for is routed like any other',
-    by: governing({ services: [{ name: 'mine' }] }),
-    input: { services: [named('mine'), named('other')] },
-    is: ['mine: Enabled PreferSameZone, patch'],
-  },
-  {
-    name: 'with the strategy that is asked for',
-    by: governing({ services: [{ selector: { matchLabels: { app: 'x' } }, strategy: 'load-aware' }] }),
-    input: { services: [named('mine', { app: 'x' })] },
-    is: ['mine: Enabled load-aware, patch'],
-  },
-  {
-    name: 'what the Service itself asks for goes before',
-    by: governing({ services: [{ name: 'mine', strategy: 'load-aware' }] }),
-    input: { services: [named('mine', {}, { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-node` })] },
-    is: ['mine: Enabled same-node, patch'],
-  },
-  {
-    name: "a strategy for one of Gardener's",
-    by: governing({ services: [{ name: 'vpa-webhook', strategy: 'same-node' }] }),
-    input: { services: [named('vpa-webhook')] },
-    is: ['vpa-webhook: Enabled same-node, patch'],
-  },
-  {
-    name: 'no configuration overrules L7',
-    by: governing({ services: [{ name: 'kube-apiserver' }] }),
-    input: { services: [named('kube-apiserver')] },
-    is: ['kube-apiserver: LayerSevenLoadBalancing, unchanged'],
-  },
-  {
-    name: 'what left the configuration is reverted',
-    by: governing({ services: [] }),
-    input: { services: [routed('mine')] },
-    is: ['mine: NotInCatalogue, patch'],
-  },
-  {
-    name: 'what the configuration excludes is reverted, Etcds too',
-    by: governing({ exclude: [{ name: 'vpa-webhook' }, { name: 'etcd-main-client' }] }),
-    input: {
+const of = (...services: ReturnType<typeof named>[]): Partial<ObjectsInput> => ({ services });
+const serving = (...services: object[]) => governing({ services });
+const off = { decision: refusedFor('SettingDisabled'), ...of(routed('mine')) };
+const byOwner = named('mine', {}, { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/same-node` });
+const byLabel = { selector: { matchLabels: { app: 'x' } }, strategy: 'load-aware' };
+const webhook = named('vpa-webhook');
+const WRONG = governing({}, { reading: read({}) });
+const elsewhere = governing({ services: [{ name: 'mine', namespace: NS }] }, { class: 'seed' });
+const L7 = 'LayerSevenLoadBalancing';
+
+type Case = readonly [name: string, by: Governing | undefined, input: Partial<ObjectsInput>, ...is: string[]];
+const cases: readonly Case[] = [
+  [
+    'what is asked for',
+    serving({ name: 'mine' }),
+    of(named('mine'), named('other')),
+    'mine: Enabled PreferSameZone, patch',
+  ],
+  ['with its strategy', serving(byLabel), of(named('mine', { app: 'x' })), 'mine: Enabled load-aware, patch'],
+  ['its owner first', serving({ name: 'mine', strategy: 'load-aware' }), of(byOwner), 'mine: Enabled same-node, patch'],
+  [
+    "a strategy for one of Gardener's",
+    serving({ name: 'vpa-webhook', strategy: 'same-node' }),
+    of(webhook),
+    'vpa-webhook: Enabled same-node, patch',
+  ],
+  [
+    'no configuration overrules L7',
+    serving({ name: 'kube-apiserver' }),
+    of(named('kube-apiserver')),
+    `kube-apiserver: ${L7}, unchanged`,
+  ],
+  ['what left the configuration is reverted', serving(), of(routed('mine')), 'mine: NotInCatalogue, patch'],
+  [
+    'what the configuration excludes is reverted, Etcds too',
+    governing({ exclude: [{ name: 'vpa-webhook' }, { name: 'etcd-main-client' }] }),
+    {
       services: [routed('vpa-webhook')],
       etcds: [
         etcd({ metadata: { annotations: applied }, clientService: { trafficDistribution: 'PreferSameZone' } }),
         etcd({ metadata: { name: 'etcd-events' } }),
       ],
     },
-    is: ['etcd-events: Excluded, unchanged', 'etcd-main: Excluded, unchanged', 'vpa-webhook: Excluded, patch'],
-  },
-  {
-    name: 'the setting goes before the configuration',
-    by: governing({ services: [{ name: 'mine' }] }),
-    input: { decision: refusedFor('SettingDisabled'), services: [routed('mine')] },
-    is: ['mine: SettingDisabled, patch'],
-  },
-  {
-    name: 'an Extension that went takes what it asked for along',
-    by: undefined,
-    input: { services: [routed('mine'), routed('vpa-webhook')] },
-    is: ['mine: NotInCatalogue, patch', 'vpa-webhook: Enabled PreferSameZone, unchanged'],
-  },
-  {
-    name: 'a wrong configuration changes nothing, neither of its own nor of the catalogue',
-    by: governing({}, { reading: read({}) }),
-    input: { services: [routed('mine'), routed('vpa-webhook'), named('kube-apiserver'), named('other')] },
-    is: [
-      'kube-apiserver: ConfigurationInvalid, unchanged',
-      'mine: ConfigurationInvalid, unchanged',
-      'vpa-webhook: ConfigurationInvalid, unchanged',
-    ],
-  },
-  {
-    name: 'where the setting is off a wrong configuration keeps nothing on',
-    by: governing({}, { reading: read({}) }),
-    input: { decision: refusedFor('SettingDisabled'), services: [routed('mine')] },
-    is: ['mine: SettingDisabled, patch'],
-  },
-  {
-    name: 'in a namespace without catalogue',
-    by: governing({ services: [{ name: 'mine', namespace: NS }] }, { class: 'seed' }),
-    input: { scope: undefined, services: [named('mine'), named('vpa-webhook')] },
-    is: ['mine: Enabled PreferSameZone, patch'],
-  },
+    'etcd-events: Excluded, unchanged',
+    'etcd-main: Excluded, unchanged',
+    'vpa-webhook: Excluded, patch',
+  ],
+  ['the setting goes before the configuration', serving({ name: 'mine' }), off, 'mine: SettingDisabled, patch'],
+  [
+    'an Extension that went takes what it asked for along',
+    undefined,
+    of(routed('mine'), routed('vpa-webhook')),
+    'mine: NotInCatalogue, patch',
+    'vpa-webhook: Enabled PreferSameZone, unchanged',
+  ],
+  [
+    'a wrong configuration changes nothing, neither of its own nor of the catalogue',
+    WRONG,
+    of(routed('mine'), routed('vpa-webhook'), named('kube-apiserver'), named('other')),
+    ...['kube-apiserver', 'mine', 'vpa-webhook'].map((name) => `${name}: ConfigurationInvalid, unchanged`),
+  ],
+  ['where the setting is off a wrong one keeps nothing on', WRONG, off, 'mine: SettingDisabled, patch'],
+  [
+    'in a namespace without catalogue',
+    elsewhere,
+    { scope: undefined, ...of(named('mine'), webhook) },
+    'mine: Enabled PreferSameZone, patch',
+  ],
 ];
 
 describe('decideObjects with the configuration of an Extension', () => {
-  for (const { name, by, input, is } of cases) it(name, () => expect(outcome(by, input)).to.deep.equal(is));
+  for (const [name, by, input, ...is] of cases) it(name, () => expect(outcome(by, input)).to.deep.equal(is));
 });
