@@ -1792,6 +1792,20 @@ const ROWS: readonly ReportedRow[] = [
     /the network of the host, which kube-proxy serves .* `socketLB\.enabled=true` with `socketLB\.host/,
   ],
   [
+    'https://github.com/cilium/cilium/issues/7070',
+    {
+      spec: { clusterIP: 'None' },
+      annotations: { 'service.cilium.io/global': 'true' },
+      endpoints: [],
+      plane: cilium('1.17.4'),
+    },
+    'NotWanted',
+    'NoEndpoints',
+    /headless: its clients choose among addresses from DNS/,
+    /→ Other clusters may have endpoints: .*`clustermesh\.enableEndpointSliceSynchronization=true` of its chart/,
+    /endpoints of other clusters, near/,
+  ],
+  [
     'https://github.com/kubernetes/ingress-nginx/issues/9141',
     {
       endpoints: ['a', 'b', 'c'],

@@ -216,6 +216,11 @@ export const OTHERS = {
     source: 'cilium/cilium#29200',
     unless: BY_AFFINITY,
   },
+  'cilium-clustermesh/headless': {
+    decides: 'names of a headless Service give addresses of other clusters where Cilium copies their slices',
+    setting: '`clustermesh.enableEndpointSliceSynchronization=true` of its chart (from 1.16), in each cluster',
+    source: 'cilium/cilium#7070, #28440, #32021',
+  },
   'cilium-clustermesh/unknown': {
     decides:
       'Cilium 1.18, and 1.19 before June 2026, take an affinity other than local and remote, `none` too, for one of its own: it leaves out the endpoints of other clusters',

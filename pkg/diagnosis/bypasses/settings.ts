@@ -330,7 +330,8 @@ export const byMarks = (service: Service, steering: string, images: readonly str
     const places = Object.entries({ annotations, labels, selector: service.spec?.selector ?? {} });
     const [place, { [key]: value = '' }] = places.find(([, own]) => own[key] !== undefined) ?? ['', {}];
     const zonal = marked === 'aws-ip-targets' && !isCrossZone(service) ? 'aws-ip-targets/nlb' : marked;
-    const client = zonal === 'cilium-clustermesh' && count === 0 ? 'cilium-clustermesh/none' : zonal;
+    const beyond = service.spec?.clusterIP === 'None' ? 'headless' : count === 0 && 'none';
+    const client = zonal === 'cilium-clustermesh' && beyond ? (`cilium-clustermesh/${beyond}` as const) : zonal;
     const { unless }: Client = CLIENTS[client];
     if (!pattern.test(value) || unless?.test(said)) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
