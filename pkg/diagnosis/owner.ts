@@ -82,7 +82,7 @@ type By = (question: Question) => string | undefined;
  * (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415) and none for a component, and how to see it. Empty: no chart is named.
  */
 const chartValue = ({ labels, annotations, about, distribution, pointer, name }: Question): string => {
-  const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? '') ?? [];
+  const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? labels['chart'] ?? '') ?? [];
   if (chart === undefined) return '';
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
   const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
@@ -249,7 +249,9 @@ const byWriter: By = ({ name, labels, managers, about }) => {
 const byHelm: By = (question) => {
   const { labels, annotations, managers } = question;
   const release = annotations['meta.helm.sh/release-name'];
-  const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm' || release !== undefined || managers.has('helm');
+  // Of Helm 2: `heritage: Tiller`, `chart: web-1.0.0`.
+  const marks = [labels['app.kubernetes.io/managed-by'], labels['heritage']];
+  const isHelms = /Helm|Tiller/.test(marks.join()) || release !== undefined || managers.has('helm');
   if (!isHelms) return undefined;
   // docs.rke2.io/helm, docs.k3s.io/helm: what they bring, in charts of Rancher, their Helm controller installs, with values of a HelmChartConfig.
   const [, by] = /^(rke2)-|^traefik-(?:\S+_up|\d+\.\d+\.\d{3}$)/.exec(labels['helm.sh/chart'] ?? '-') ?? ['', ''];

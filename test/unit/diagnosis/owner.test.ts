@@ -52,6 +52,7 @@ describe('the owner of an object', () => {
     ],
     ['no one where a person wrote it as well', managers('coredns', 'k0s', 'kubectl-edit'), undefined],
     ['no one where the writer is not named', managers('unknown'), undefined],
+    ['Helm 2', labels({ heritage: 'Tiller', chart: 'traefik-1.87.2' }), / \(service\.spec\.trafficD/],
     ['Helm as manager of fields', managers('web', 'kubectl', 'helm'), /^# Helm owns it/],
     [
       'a chart with a value for it',
