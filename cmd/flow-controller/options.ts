@@ -4,7 +4,7 @@ import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-contro
 import type { FlowControllerConfiguration } from '../../pkg/apis/config/flow-controller.ts';
 import { loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
-import type { LoadSource } from '../../pkg/metrics/types.ts';
+import type { createFlowController } from '../../pkg/controllers/flow/controller.ts';
 import { type ControllerFlags, withControllerFlags, withRunning, withServing } from '../shared/run-controller.ts';
 import { type ParsedFlags, parseWith } from '../shared/flags.ts';
 import type { ControllerSession } from '../shared/session.ts';
@@ -44,8 +44,5 @@ export const configurationOf = (flags: Flags, text: string): FlowControllerConfi
   return { ...config, ...withControllerFlags(flags, config) };
 };
 
-export interface Session extends ControllerSession<FlowControllerConfiguration> {
-  sources: ReadonlyMap<string, LoadSource>;
-  /** The file that the thread for planning is started from; absent: plans are made in the main thread. */
-  planner?: URL;
-}
+export type Session = ControllerSession<FlowControllerConfiguration> &
+  Pick<Parameters<typeof createFlowController>[0], 'sources' | 'planner'>;

@@ -2,8 +2,9 @@
 import type { Garden, Seed, Shoot, TopologyAwareRoutingSettings } from '../apis/gardener.ts';
 import type { KubernetesObject } from '../apis/meta.ts';
 import { LABEL_MANAGED, LABEL_ZONE } from '../apis/names.ts';
+import { isAbsent } from '../apis/values.ts';
 import { type LayerSevenDecision, type Selection, isGoTrue } from './catalogue.ts';
-import type { RefusalReason, RoutingDecision } from './types.ts';
+import type { Refusal, RefusalReason, RoutingDecision } from './types.ts';
 
 type Maybe<T> = T | null | undefined;
 
@@ -19,8 +20,6 @@ export const seedTopologyAwareRoutingEnabled = (seed: Pick<Seed, 'spec'> | null 
 export const gardenTopologyAwareRoutingEnabled = (garden: Pick<Garden, 'spec'> | null | undefined): boolean =>
   isTopologyAwareRoutingEnabled(garden?.spec?.runtimeCluster?.settings);
 
-const isSet = (value: unknown): boolean => value !== undefined && value !== null;
-
 /** `spec.controlPlane.highAvailability.failureTolerance.type`: `node`, `zone`, or undefined. */
 export const failureToleranceType = (shoot: Maybe<Pick<Shoot, 'spec'>>): string | undefined =>
   shoot?.spec?.controlPlane?.highAvailability?.failureTolerance?.type;
@@ -31,15 +30,15 @@ export const isMultiZonalShootControlPlane = (shoot: Maybe<Pick<Shoot, 'spec'>>)
 
 /** Any kind of high availability, an empty block included. */
 export const isHighAvailabilityConfigured = (shoot: Maybe<Pick<Shoot, 'spec'>>): boolean =>
-  isSet(shoot?.spec?.controlPlane?.highAvailability);
+  !isAbsent(shoot?.spec?.controlPlane?.highAvailability);
 
 /** The virtual cluster of a Garden is highly available when the block is there; an empty one counts. */
 export const isGardenHighAvailabilityEnabled = (garden: Maybe<Pick<Garden, 'spec'>>): boolean =>
-  isSet(garden?.spec?.virtualCluster?.controlPlane?.highAvailability);
+  !isAbsent(garden?.spec?.virtualCluster?.controlPlane?.highAvailability);
 
 /** A shoot whose control plane runs on its own workers: no seed hosts it, and routing by zone is off for it. */
 export const isSelfHostedShoot = (shoot: Maybe<Pick<Shoot, 'spec'>>): boolean =>
-  shoot?.spec?.provider?.workers?.some((worker) => isSet(worker.controlPlane)) === true;
+  shoot?.spec?.provider?.workers?.some((worker) => !isAbsent(worker.controlPlane)) === true;
 
 /** Namespace of a shoot's control plane in the cluster that hosts it; undefined before the shoot has a technical ID. */
 export const controlPlaneNamespace = (shoot: Pick<Shoot, 'spec' | 'status'>): string | undefined =>
@@ -77,8 +76,6 @@ export const assessZones = (zones: readonly string[] | null | undefined): ZoneAs
   if (distinct.length > 1) return { kind: 'multi', zones: distinct };
   return { kind: 'single', reason: named(zones).length > 1 ? 'DuplicateZones' : 'SingleZone', zones: distinct };
 };
-
-type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
 
 const ENABLED: RoutingDecision = { kind: 'enabled' };
 const SEED_FIELD = 'spec.settings.topologyAwareRouting.enabled';
@@ -148,7 +145,7 @@ export interface ShootRoutingInput {
 
 /** Services of extensions in a seed: the Seed's setting and zones; no shoot, hence no high availability. */
 export const decideSeedExtensionRouting = (seed: ShootRoutingInput['seed']): RoutingDecision => {
-  if (seed === undefined || seed === null)
+  if (isAbsent(seed))
     return refuse('SourceMissing', 'no Seed is known: neither the garden, the configuration nor the Cluster has it');
   const name = subjectTitle('Seed', seed);
   if (!seedTopologyAwareRoutingEnabled(seed))
@@ -206,7 +203,7 @@ const SHOOT_STATES: readonly ShootState[] = [
  * Conditions of a single Service (catalogue, L7) come on top: `decideObjectRouting`.
  */
 export const decideShootRouting = ({ seed, shoot }: ShootRoutingInput): RoutingDecision => {
-  if (shoot === undefined || shoot === null) return refuse('SourceMissing', 'the Cluster carries no Shoot');
+  if (isAbsent(shoot)) return refuse('SourceMissing', 'the Cluster carries no Shoot');
   const name = subjectTitle('Shoot', shoot);
   const state = SHOOT_STATES.find(([, , , isIn]) => isIn(shoot));
   if (state !== undefined) return refuse(state[0], `${name} ${state[2]}`, { field: state[1] });
@@ -226,7 +223,7 @@ export const decideShootRouting = ({ seed, shoot }: ShootRoutingInput): RoutingD
 
 /** Services of the garden runtime cluster, extensions' included: setting, zones, and a highly available virtual cluster. */
 export const decideGardenRouting = (garden: Pick<Garden, 'metadata' | 'spec'> | null | undefined): RoutingDecision => {
-  if (garden === undefined || garden === null) return refuse('SourceMissing', 'no Garden is known in this cluster');
+  if (isAbsent(garden)) return refuse('SourceMissing', 'no Garden is known in this cluster');
   const name = subjectTitle('Garden', garden);
   if (!gardenTopologyAwareRoutingEnabled(garden))
     return refuse('SettingDisabled', `${name}: ${GARDEN_FIELD} is not true`, { field: GARDEN_FIELD });

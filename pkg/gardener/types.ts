@@ -27,17 +27,17 @@ export type RefusalReason =
   | 'SwitchedOff'
   | 'ConfigurationInvalid';
 
-/** Yes, or no with a reason and a sentence for a person. `violations` carries Gardener's own sentences, all that apply. */
-export type RoutingDecision =
-  | { readonly kind: 'enabled' }
-  | {
-      readonly kind: 'refused';
-      readonly reason: RefusalReason;
-      readonly message: string;
-      /** Field path of the setting or object that is the cause, as Gardener's validation names it. */
-      readonly field?: string;
-      readonly violations?: readonly { readonly field: string; readonly detail: string }[];
-    };
+/** No, with a reason and a sentence for a person. `violations` carries Gardener's own sentences, all that apply. */
+export interface Refusal {
+  readonly kind: 'refused';
+  readonly reason: RefusalReason;
+  readonly message: string;
+  /** Field path of the setting or object that is the cause, as Gardener's validation names it. */
+  readonly field?: string;
+  readonly violations?: readonly { readonly field: string; readonly detail: string }[];
+}
+
+export type RoutingDecision = { readonly kind: 'enabled' } | Refusal;
 
 /** Whether a catalogue entry belongs to a Shoot's control plane or to the garden. */
 export type Scope = 'shoot' | 'garden';

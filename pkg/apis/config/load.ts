@@ -21,11 +21,11 @@ export interface ConfigKind<T> {
   readonly check?: (config: T) => readonly CrossFieldProblem[];
 }
 
+type Said = Pick<ConfigProblem, 'message' | 'allowed'>;
+
 /** A problem between fields; `path` leads to the node that the error should point at. */
-export interface CrossFieldProblem {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-  readonly allowed?: readonly string[];
+export interface CrossFieldProblem extends Said {
+  readonly path: FieldPath;
 }
 
 export interface ConfigHeader {
@@ -66,9 +66,7 @@ const locate = ({ document, lines }: Source, path: FieldPath, unknownKey = false
 };
 
 /** `key` is a field below the error's path: one that is missing, or `unknown` and should not be there. */
-interface Sentence {
-  readonly message: string;
-  readonly allowed?: readonly string[];
+interface Sentence extends Said {
   readonly key?: string;
   readonly unknown?: boolean;
 }

@@ -7,7 +7,7 @@ import { type Diagnosis, withFix } from '../explain/explain.ts';
 import type { CauseReason } from '../explain/reasons.ts';
 import { type Facts, worstOf } from '../explain/facts.ts';
 import { measuredCost, measuredService } from '../measured.ts';
-import type { ReadyEndpoint, ServiceRef } from '../models/lookup.ts';
+import type { ReadyEndpoint } from '../models/lookup.ts';
 import { trafficBy } from '../models/routes.ts';
 import { type Tariff, type TrafficShares, monthlyCost, weightedSum } from '../prices.ts';
 
@@ -201,8 +201,7 @@ export type AuditGroup = (typeof AUDIT_GROUPS)[number];
 const NOTICEABLE = 0.000_5;
 
 export const auditGroup = (
-  service: ServiceRef &
-    Pick<Ungrouped, 'cause' | 'alsoFound' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare' | 'scope'>,
+  service: Pick<Ungrouped, 'cause' | 'alsoFound' | 'endpoints' | 'verdict' | 'saving' | 'crossZoneShare' | 'scope'>,
 ): AuditGroup => {
   const { cause, alsoFound, endpoints, verdict, saving, crossZoneShare } = service;
   const crossesPast = (service.scope.past?.crossing ?? 0) > 0;

@@ -15,7 +15,7 @@ import { layerSevenOfLabelled, selectEtcd, selectService } from '../../../garden
 import type { LayerSevenDecision, Selection } from '../../../gardener/catalogue.ts';
 import { type Governing, configuredEtcdSelection, configuredSelection } from '../../../gardener/extension/select.ts';
 import { decideObjectRouting, isHeld } from '../../../gardener/decide.ts';
-import type { RoutingDecision, Scope } from '../../../gardener/types.ts';
+import type { Refusal, RoutingDecision, Scope } from '../../../gardener/types.ts';
 import { parseApplied } from '../../../routing/slots.ts';
 import { etcdClientSettings } from '../../../routing/etcd-clients.ts';
 import {
@@ -42,8 +42,6 @@ export interface ObjectsInput {
   readonly governing?: Governing | undefined;
   readonly context: RoutingContext;
 }
-
-type Refusal = Extract<RoutingDecision, { kind: 'refused' }>;
 
 const UNCHANGED: SettingsPlan = { kind: 'unchanged', foreign: [] };
 

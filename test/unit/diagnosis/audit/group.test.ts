@@ -6,8 +6,6 @@ import { auditGroup } from '../../../../pkg/diagnosis/audit/service.ts';
 type Grouped = Parameters<typeof auditGroup>[0];
 
 const COSTLY: Grouped = {
-  namespace: 'shop',
-  name: 'web',
   cause: null,
   alsoFound: [],
   endpoints: 3,
