@@ -54,6 +54,9 @@ export const TOOLS: Readonly<Record<string, string>> = {
   'kubernetes.azure.com/managedby=aks': 'AKS owns it and writes it back',
   'ingresscontroller.operator.openshift.io/owning-ingresscontroller':
     "OpenShift's ingress operator writes it back: IngressController {value} in openshift-ingress-operator (spec.replicas, spec.nodePlacement, spec.endpointPublishingStrategy); from OpenShift 4.8 on it asks for zones (openshift/cluster-ingress-operator#577)",
+  // gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go, #5393
+  'resources.gardener.cloud/description':
+    'gardener-resource-manager writes it back for Gardener, whose newer releases spread system components over zones: update it',
   'heritage=deckhouse': 'Deckhouse owns it and denies the change: only a setting of its ModuleConfig would do, if any',
   'projectcontour.io/owning-gateway-name': 'Contour owns it: spec.envoy of the ContourDeployment of its GatewayClass',
   'install.operator.istio.io/owning-resource=installed-state':
@@ -73,6 +76,10 @@ const UNASKED = { service: 'spec.service.disableTopology (from 2026 on), without
 
 /** Fields of custom resources that their operators make an object from, by API group: as the definitions of the operators have them. */
 const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
+  // Altinity/clickhouse-operator#772
+  'clickhouse.altinity.com': {
+    template: 'spec.templates.podTemplates[]: podDistribution with a topologyKey, or a template for each zone',
+  },
   // elastic.co/guide/en/cloud-on-k8s, "Services", "Pod template"
   'k8s.elastic.co': {
     service: 'spec.http.service',

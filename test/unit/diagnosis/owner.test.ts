@@ -199,6 +199,7 @@ describe('the owner of an object', () => {
       'configmanagement.gke.io/managed=enabled': /^# Config Sync owns it/,
       'crossplane.io/composition-resource-name=svc': /resource svc of its Composition; /,
       'heritage=deckhouse': /its ModuleConfig/,
+      'resources.gardener.cloud/description=DO NOT EDIT': /^# gardener-resource-manager writes it back/,
       'projectcontour.io/owning-gateway-name=gw': /ContourDeployment/,
       'install.operator.istio.io/owning-resource=installed-state': /overlays\) of its IstioOperator; /,
     }).map(([mark, want]) => [mark, labels(Object.fromEntries([mark.split('=')]) as typeof RECONCILE), want] as const),
