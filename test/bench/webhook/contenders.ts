@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { NODE_FLAGS } from '../node-flags.ts';
 import { startChild, type Child } from '../processes.ts';
 
-export type ContenderName = 'webhook' | 'bare' | 'go';
+export type ContenderName = 'webhook' | 'bare' | 'go' | 'gardener';
 
 export interface StartOptions {
   /** Holds tls.crt and tls.key. */
@@ -75,9 +75,10 @@ const go = (binary: string): Contender => ({
     }),
 });
 
-/** In the order in which they take turns; the peer only where it could be built. */
-export const listContenders = (peerBinary: string | undefined): Contender[] => [
+/** In the order in which they take turns; the peers only where they could be built. */
+export const listContenders = (peerBinary: string | undefined, gardener: Contender | undefined): Contender[] => [
   webhookAt(join(import.meta.dirname, '../../../dist/bundle')),
   bare,
   ...(peerBinary === undefined ? [] : [go(peerBinary)]),
+  ...(gardener === undefined ? [] : [gardener]),
 ];

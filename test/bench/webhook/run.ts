@@ -10,6 +10,7 @@ import { CONNECTIONS, measureCell, prepareLoad } from './cell.ts';
 import { writeCertificate } from './certificates.ts';
 import { listContenders, type Contender } from './contenders.ts';
 import { buildPeer } from './peer.ts';
+import { openResourceManager } from './resource-manager.ts';
 import type { Scenario } from './payload.ts';
 import { startServer, type Ground } from './servers.ts';
 import type { Cell, StartResult, WebhookResults } from './types.ts';
@@ -60,7 +61,12 @@ export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): P
   else pinSelf(String(cores.load));
   const environment = describeEnvironment();
   const directory = mkdtempSync(join(tmpdir(), 'bench-webhook-'));
-  const contenders = listContenders(peer.kind === 'built' ? peer.binary : undefined);
+  const gardener = await openResourceManager(directory);
+  if (gardener.kind === 'missing') report(gardener.message);
+  const contenders = listContenders(
+    peer.kind === 'built' ? peer.binary : undefined,
+    gardener.kind === 'built' ? gardener.contender : undefined,
+  );
   try {
     const ground: Ground = { directory, ca: writeCertificate(directory), serverCore: cores?.server };
     const start: WebhookResults['start'] = {};
@@ -86,6 +92,7 @@ export const runWebhookBench = async ({ quick, report }: WebhookBenchOptions): P
       start,
     };
   } finally {
+    if (gardener.kind === 'built') await gardener.close();
     if (cores !== undefined) pinSelf(`0-${cpus().length - 1}`);
     rmSync(directory, { recursive: true, force: true });
   }

@@ -9,8 +9,9 @@ export const TITLES: Readonly<Record<ContenderName, string>> = {
   webhook: '**endpointslice-webhook**',
   bare: 'bare `node:https`',
   go: 'Go',
+  gardener: 'gardener-resource-manager v1.141',
 };
-export const ORDER: readonly ContenderName[] = ['webhook', 'bare', 'go'];
+export const ORDER: readonly ContenderName[] = ['webhook', 'bare', 'go', 'gardener'];
 const HEAD = [
   'endpoints',
   'program',
