@@ -56,13 +56,6 @@ describe('the dashboard', () => {
     });
   }
 
-  it('has the queries of the list, each with a letter of its own', () => {
-    const targets = json.panels.flatMap((panel) => panel.targets ?? []);
-    expect(targets.map(({ expr }) => expr)).to.deep.equal(queries.map(({ expr }) => expr));
-    for (const { targets: own = [], title } of json.panels)
-      expect(new Set(own.map(({ refId }) => refId)).size, title).to.equal(own.length);
-  });
-
   it('explains every panel with what its metrics say', () => {
     // Node's and the process' own metrics have their names for an explanation.
     const own = json.panels.filter(({ targets = [] }) =>

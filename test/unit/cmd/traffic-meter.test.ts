@@ -8,6 +8,7 @@ import { registerMeterMetrics, stateOf, untrackedServices } from '../../../cmd/t
 import type { MeterState, MeterView } from '../../../cmd/traffic-meter/metrics.ts';
 import type { NodeFacts } from '../../../cmd/traffic-meter/node.ts';
 import { parseFlags } from '../../../cmd/traffic-meter/options.ts';
+import { aborted } from '../../../pkg/kubernetes/wait.ts';
 import { createMetrics } from '../../../pkg/telemetry/metrics.ts';
 import { type Flow, parseFlow } from '../../../pkg/traffic/conntrack.ts';
 import { hostRoutes, hostRoutes6, localAddresses } from '../../../pkg/traffic/addresses.ts';
@@ -180,16 +181,13 @@ describe('traffic-meter: its clockwork', () => {
     return parsed;
   };
 
-  const untilAborted = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-
   const setUp = (conntrack: Partial<ReturnType<typeof createConntrack>> = {}) => {
     const clock = createFakeClock();
     const ledger = createLedger(threeZones(), own, () => 100);
     let lists = 0;
     const meter = createMeter({
       conntrack: {
-        follow: (_take, _overrun, signal) => untilAborted(signal),
+        follow: (_take, _overrun, signal) => aborted(signal),
         list() {
           lists += 1;
           return Promise.resolve();
@@ -226,7 +224,7 @@ describe('traffic-meter: its clockwork', () => {
     const { clock, ledger, stop, running } = setUp({
       follow(take, _overrun, signal) {
         take(flow({ event: 'NEW' }));
-        return untilAborted(signal);
+        return aborted(signal);
       },
     });
     await clock.advance(2_000);
@@ -242,7 +240,7 @@ describe('traffic-meter: its clockwork', () => {
         starts += 1;
         onOverrun();
         if (starts === 1) throw new ConntrackError('conntrack -E: exit code 1: Operation not permitted');
-        await untilAborted(signal);
+        await aborted(signal);
       },
     });
     await clock.settle();
@@ -260,7 +258,7 @@ describe('traffic-meter: its clockwork', () => {
     const { clock, ledger, meter, stop, running } = setUp({
       follow(take, _overrun, signal) {
         take(flow({ event: 'NEW' }));
-        return untilAborted(signal);
+        return aborted(signal);
       },
       list: () => (++lists < 4 ? Promise.reject(new ConntrackError('cut')) : Promise.resolve()),
     });

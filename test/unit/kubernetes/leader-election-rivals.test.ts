@@ -7,6 +7,7 @@ import { holderOf } from '../../../pkg/kubernetes/lease.ts';
 import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 import { ref, useElection } from './leader-election-support.ts';
 import { type Fence, workOnceAsLeader, workWhileLeading } from '../../../pkg/kubernetes/leader-election.ts';
+import { aborted } from '../../../pkg/kubernetes/wait.ts';
 import { candidateOf } from '../../../cmd/shared/session.ts';
 import { ANNOTATION_INSTALLATION } from '../../../pkg/apis/names.ts';
 import { type FakeSession, LEASE, fakeSession } from '../../fixtures/controller-session.ts';
@@ -214,10 +215,6 @@ describe('runLeaderElection, with rivals', () => {
   });
 });
 
-/** Works until it is told to stop. */
-const onAndOn = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-
 describe('work under the Lease', () => {
   let server: MemoryServer;
   let session: FakeSession;
@@ -242,7 +239,7 @@ describe('work under the Lease', () => {
       server.put(NAMESPACES, { metadata: { name: session.ownNamespace, uid: 'u-own' } });
       server.put(CLUSTER_ROLES, { metadata: { name: 'tar:controller', uid: 'u-role' } });
       const config = { ...session.config, installation: { clusterRole: 'tar:controller' } };
-      const working = workWhileLeading(candidateOf({ ...session, config }), onAndOn, fence, stop.signal);
+      const working = workWhileLeading(candidateOf({ ...session, config }), aborted, fence, stop.signal);
       await session.clock.settle();
       const marks = () => {
         const { annotations, ownerReferences } = server.read<Lease>(LEASES, LEASE)?.metadata ?? {};
@@ -255,7 +252,7 @@ describe('work under the Lease', () => {
     });
 
     it('lets nothing be written any more when the Lease is stolen, and rejects', async () => {
-      const working = rejection(workWhileLeading(candidateOf(session), onAndOn, fence, stop.signal));
+      const working = rejection(workWhileLeading(candidateOf(session), aborted, fence, stop.signal));
       await session.clock.settle();
       heldByOther();
       await session.clock.advance(20_000);

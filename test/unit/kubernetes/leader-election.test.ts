@@ -6,6 +6,7 @@ import { LEASES } from '../../../pkg/apis/resources.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
 import { type LeaderElectionOptions, runLeaderElection } from '../../../pkg/kubernetes/leader-election.ts';
 import { holderOf } from '../../../pkg/kubernetes/lease.ts';
+import { aborted } from '../../../pkg/kubernetes/wait.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
@@ -22,7 +23,7 @@ describe('runLeaderElection', () => {
       clock: { ...bed.clock, monotonic: () => bed.clock.monotonic() + frozenMs },
       onStartedLeading: (signal, of) => {
         holds = of;
-        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+        return aborted(signal);
       },
     });
     await bed.clock.settle();
@@ -40,7 +41,7 @@ describe('runLeaderElection', () => {
     const one = start('one', {
       onStartedLeading: (signal, of) => {
         holds = of;
-        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+        return aborted(signal);
       },
     });
     await bed.clock.settle();

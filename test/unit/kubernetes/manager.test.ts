@@ -9,14 +9,12 @@ import { type ControllerSpec, type Task, createManager } from '../../../pkg/kube
 import type { Client, WatchOptions } from '../../../pkg/kubernetes/types.ts';
 import { type Watch, objects } from '../../../pkg/kubernetes/watches.ts';
 import { type FakeSession, LEASE, fakeSession } from '../../fixtures/controller-session.ts';
+import { aborted } from '../../../pkg/kubernetes/wait.ts';
 import { eventually, rejection } from '../../fixtures/eventually.ts';
 import { type MemoryServer, createMemoryServer } from '../../fixtures/memory-client.ts';
 
 /** As the cache lists it, older than what the memory server stores. */
 const SHOP: Service = { metadata: { name: 'web', namespace: 'shop', uid: 'u', resourceVersion: '0' } };
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
 describe('a manager', () => {
   let server: MemoryServer;

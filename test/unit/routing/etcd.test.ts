@@ -126,15 +126,4 @@ describe('etcdSettings', () => {
       });
     });
   }
-
-  it('says in the refusal what to do', () => {
-    const result = etcdSettings(routingSettings({ major: 1, minor: 34 }), NONE);
-    expect(result).to.deep.equal({
-      kind: 'refused',
-      reason: 'FieldNotSupported',
-      field: 'spec.etcd.clientService.trafficDistribution',
-      message:
-        'the served Etcd CRD has no usable field spec.etcd.clientService.trafficDistribution; update etcd-druid to v0.36.0 or newer',
-    });
-  });
 });

@@ -7,11 +7,10 @@ import {
   reconcileEtcdTopologyAwareRouting,
 } from '../../../pkg/routing/helper.ts';
 import type { ServiceLike, EtcdFieldSupport } from '../../../pkg/routing/types.ts';
-import { CONSIDER, HINTS, MODE, allMinors, deepFreeze, withoutEmpty, KEEP } from './support.ts';
+import { CONSIDER, HINTS, MODE, allMinors, deepFreeze, withoutEmpty } from './support.ts';
 import type { Etcd } from '../../../pkg/apis/gardener.ts';
 import { routingSettings } from '../../../pkg/routing/plan.ts';
 import { InvalidVersionError, UnsupportedVersionError, parseKubernetesVersion } from '../../../pkg/routing/version.ts';
-import { service } from '../../fixtures/core.ts';
 import { etcd } from '../../fixtures/gardener.ts';
 
 interface Prior {
@@ -105,19 +104,6 @@ describe('reconcileTopologyAwareRouting: every version, every prior state', () =
 });
 
 describe('reconcileTopologyAwareRouting: objects and errors', () => {
-  it('keeps other labels, annotations and fields of a whole Service', () => {
-    const input = deepFreeze(
-      service({
-        metadata: { resourceVersion: '7', labels: { app: 'x' }, annotations: { [KEEP]: '[]' } },
-        spec: { ipFamilyPolicy: 'PreferDualStack' },
-      }),
-    );
-    const result = reconcileTopologyAwareRouting(input, true, '1.34.0');
-    expect(result).to.deep.equal({ ...input, spec: { ...input.spec, trafficDistribution: 'PreferSameZone' } });
-    expect(result).to.not.equal(input);
-    expect(result.spec?.ports).to.equal(input.spec?.ports);
-  });
-
   for (const enabled of [true, false]) {
     it(`names a bad version, ${enabled ? 'on' : 'off'}`, () => {
       expect(() => reconcileTopologyAwareRouting({}, enabled, 'stable')).to.throw(InvalidVersionError, '"stable"');

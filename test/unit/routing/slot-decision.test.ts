@@ -76,18 +76,6 @@ describe('parseApplied', () => {
     expect(parseApplied(undefined)).to.deep.equal({ record: {}, malformed: false });
   });
 
-  it('reads what was set', () => {
-    const text = JSON.stringify({
-      labels: { [CONSIDER]: 'true', [STRATEGY]: 'same-zone' },
-      annotations: { [MODE]: 'auto' },
-      trafficDistribution: 'PreferClose',
-      removedAnnotations: { [HINTS]: 'Auto' },
-    });
-    const { record, malformed } = parseApplied(text);
-    expect(malformed).to.equal(false);
-    expect(record).to.deep.equal(JSON.parse(text));
-  });
-
   const malformed: { name: string; text: string }[] = [
     { name: 'empty', text: '' },
     { name: 'not JSON', text: '{' },
@@ -128,11 +116,6 @@ describe('parseApplied', () => {
 });
 
 describe('formatApplied', () => {
-  it('is undefined for a record without content', () => {
-    expect(formatApplied({})).to.equal(undefined);
-    expect(formatApplied({ labels: {}, annotations: {}, removedAnnotations: {} })).to.equal(undefined);
-  });
-
   it('is read back as it was', () => {
     const map = (...keys: string[]): fc.Arbitrary<Record<string, string>> =>
       fc.dictionary(fc.constantFrom(...keys), fc.string(), { noNullPrototype: true });

@@ -229,14 +229,4 @@ describe('planRelease', () => {
       expect(plan.kind === 'patch' ? plan.patch['metadata'] : undefined).to.deep.equal(metadata);
     });
   }
-
-  it('has nothing to revert of what the flow controller set, so that the two come to an end', () => {
-    for (const strategy of ['load-aware', 'proportional']) {
-      const before = build({}, asks(strategy));
-      const labelled = planStrategyLabel(before);
-      const after = labelled.kind === 'patch' ? mergePatch(before, labelled.patch) : before;
-      expect(planRelease(after).kind, strategy).to.equal('unchanged');
-      expect(planStrategyLabel(after).kind, strategy).to.equal('unchanged');
-    }
-  });
 });

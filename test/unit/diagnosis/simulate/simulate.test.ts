@@ -211,19 +211,6 @@ describe('simulate: now, and what is in force', () => {
         expect(modeOf(report, mode).outcome, mode).to.deep.equal(modeOf(plain, mode).outcome);
     }
   });
-
-  it('is no improvement where the mode in force is as good as the recommended one', () => {
-    const hints = [['a'], ['b'], ['c']];
-    const report = reportFor({ ...ONE_EACH, hints, service: { spec: { trafficDistribution: 'PreferClose' } } });
-    expect(report.now.inZoneShare).to.equal(1);
-    expect(report.recommendation).to.deep.include({ mode: 'PreferSameZone', improves: false });
-  });
-
-  it('plans do not depend on hints that are stored', () => {
-    const hints = [['c'], ['c'], ['a'], ['a'], ['b']];
-    const proportional = outcomeOf(reportFor({ ...UNEVEN, hints }), 'proportional');
-    expect(proportional).to.deep.equal(outcomeOf(reportFor(UNEVEN), 'proportional'));
-  });
 });
 
 describe('simulate: what each mode is set by', () => {
