@@ -154,8 +154,11 @@ for (const step of chosen()) {
       expect(report.used.map(({ node }) => node)).to.have.lengthOf(nodes);
     });
 
-    it('audits all Services', async () => {
+    it('audits all Services, beside kubectl, which reads and prints the same objects', async () => {
+      const args = ['get', 'nodes,services,endpointslices', '-A', '-o', 'json'];
+      const kubectl = { title: `kubectl ${args.join(' ')}`, command: bed().binaries('kubectl') };
       commands.push(await measure(command('audit -A', 'audit', '-A', '-o', 'json'), 1));
+      commands.push(await measure({ ...kubectl, args: [...args, '--kubeconfig', kubeconfig] }, 1));
       const report = await topologyJson<AuditReport>(['audit', '-A', '--kubeconfig', kubeconfig]);
       expect(report.services.length).to.be.at.least(services);
       keep();
