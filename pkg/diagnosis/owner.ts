@@ -200,9 +200,8 @@ const byOperator: By = (question) => {
 
 const byTool: By = ({ labels, annotations }) =>
   Object.entries({ ...labels, ...annotations }).flatMap(([key, value]) => {
-    const text = TOOLS[`${key}=${value}`] ?? TOOLS[key];
-    const more = text?.includes('writes it back') === true ? '' : '; it may write back what kubectl changes';
-    return text ? text.replace('{value}', value) + more : [];
+    const text = (TOOLS[`${key}=${value}`] ?? TOOLS[key] ?? '').replace('{value}', value);
+    return !text || text.includes('back') ? text || [] : `${text}; it may write back what kubectl changes`;
   })[0];
 
 /** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */
@@ -249,9 +248,8 @@ const byWriter: By = ({ name, labels, managers, about }) => {
 const byHelm: By = (question) => {
   const { labels, annotations, managers } = question;
   const release = annotations['meta.helm.sh/release-name'];
-  // Of Helm 2: `heritage: Tiller`, `chart: web-1.0.0`.
-  const marks = [labels['app.kubernetes.io/managed-by'], labels['heritage']];
-  const isHelms = /Helm|Tiller/.test(marks.join()) || release !== undefined || managers.has('helm');
+  const marks = `${labels['app.kubernetes.io/managed-by']} ${labels['heritage']}`; // of Helm 2: Tiller
+  const isHelms = /Helm|Tiller/.test(marks) || release !== undefined || managers.has('helm');
   if (!isHelms) return undefined;
   // docs.rke2.io/helm, docs.k3s.io/helm: what they bring, in charts of Rancher, their Helm controller installs, with values of a HelmChartConfig.
   const [, by] = /^(rke2)-|^traefik-(?:\S+_up|\d+\.\d+\.\d{3}$)/.exec(labels['helm.sh/chart'] ?? '-') ?? ['', ''];
