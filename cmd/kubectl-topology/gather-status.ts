@@ -12,7 +12,7 @@ import { CHART_SELECTOR, type ProbeResult, type StatusEvidence } from '../../pkg
 import { leaseUsesOf } from '../../pkg/diagnosis/status/installations.ts';
 import { probedNamespace } from '../../pkg/diagnosis/status/status.ts';
 import { ApiError, ConnectionError } from '../../pkg/kubernetes/errors.ts';
-import type { Client } from '../../pkg/kubernetes/types.ts';
+import type { Uses } from '../../pkg/kubernetes/types.ts';
 import { UsageError } from './io.ts';
 import { describeProblem } from './input/documents.ts';
 import { type ReadOptions, listObjects, readCluster, readRefusalOf, serverVersion } from './input/cluster.ts';
@@ -69,8 +69,7 @@ const probeAdmission = async (namespace: string, { client, now, signal }: Gather
 /** Parts of the snapshot that the Services are judged by. */
 const NEEDS: readonly CollectionName[] = ['nodes', 'services', 'slices', 'webhooks', 'routers', 'evacuations'];
 
-interface GatherOptions extends Pick<ReadOptions, 'onProgress' | 'signal'> {
-  readonly client: Client;
+interface GatherOptions extends Uses<'client'>, Pick<ReadOptions, 'onProgress' | 'signal'> {
   /** Installations are looked for in it; undefined: in all. */
   readonly namespace?: string | undefined;
   readonly probe: boolean;

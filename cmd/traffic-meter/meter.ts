@@ -2,8 +2,7 @@
 // what ended.
 import { errorText } from '../../pkg/apis/values.ts';
 import { pause } from '../../pkg/kubernetes/wait.ts';
-import type { Clock } from '../../pkg/kubernetes/types.ts';
-import type { Logger } from '../../pkg/telemetry/log.ts';
+import type { Uses } from '../../pkg/kubernetes/types.ts';
 import type { Ledger } from '../../pkg/traffic/ledger.ts';
 import type { createConntrack } from './conntrack.ts';
 
@@ -11,22 +10,16 @@ import type { createConntrack } from './conntrack.ts';
 const SETTLE_MS = 2_000;
 const RESTART_MS = 5_000;
 
-export const createMeter = ({
-  conntrack,
-  ledger,
-  clock,
-  logger,
-  listIntervalMs,
-  refresh,
-}: {
-  readonly conntrack: ReturnType<typeof createConntrack>;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly listIntervalMs: number;
-  /** Reads again what the node knows of itself; called before each list. */
-  refresh(): Promise<void>;
-}) => {
+export const createMeter = (
+  options: Uses<'clock' | 'logger'> & {
+    readonly conntrack: ReturnType<typeof createConntrack>;
+    readonly ledger: Ledger;
+    readonly listIntervalMs: number;
+    /** Reads again what the node knows of itself; called before each list. */
+    refresh(): Promise<void>;
+  },
+) => {
+  const { conntrack, ledger, clock, logger, listIntervalMs, refresh } = options;
   let overruns = 0;
   let listedAt: number | undefined;
   let countingSince: number | undefined;

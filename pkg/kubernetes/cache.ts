@@ -4,14 +4,12 @@ import { isForbidden, isNotFound } from './errors.ts';
 import { type InformerOptions, createInformer } from './informer.ts';
 import { createRecentWrites, dropManagedFields, storeKeyOf, storeKeyOfObject } from './store.ts';
 import { aborted, createBell, pause } from './wait.ts';
-import type { Client } from './types.ts';
+import type { Uses } from './types.ts';
 
-export interface CacheOptions<T extends KubernetesObject> extends Omit<
-  InformerOptions<T>,
-  'client' | 'onUpsert' | 'onDelete' | 'onRelist'
-> {
-  client: Pick<Client, 'list' | 'pages' | 'watch'>;
-}
+export interface CacheOptions<T extends KubernetesObject>
+  extends
+    Omit<InformerOptions<T>, 'client' | 'onUpsert' | 'onDelete' | 'onRelist'>,
+    Uses<'client', 'list' | 'pages' | 'watch'> {}
 
 /** `absent`: the API server does not serve the resource. `refused`: we may not read it, so that nothing is known of what is there. */
 type CacheState = 'pending' | 'absent' | 'refused' | 'synced';

@@ -6,7 +6,7 @@ import { invalidAnswer } from './request.ts';
 import { ApiError, ConnectionError, isGone, isTooManyRequests } from './errors.ts';
 import { type Store, type StoreOptions, createStore } from './store.ts';
 import { aborted, pause } from './wait.ts';
-import type { Client, ClientContext, Selection } from './types.ts';
+import type { Selection, Uses } from './types.ts';
 import type { HealthCheck } from '../telemetry/log.ts';
 
 /** The first wait before jitter, and the longest one: the values of client-go's reflector. */
@@ -35,8 +35,7 @@ export const informerDelay = (failures: number, random: () => number, retryAfter
 export type RelistReason = 'Initial' | 'Gone' | 'Silent';
 
 export interface InformerOptions<T extends KubernetesObject>
-  extends StoreOptions<T>, Pick<ClientContext, 'clock' | 'random'> {
-  client: Pick<Client, 'pages' | 'watch'>;
+  extends StoreOptions<T>, Uses<'client' | 'clock' | 'random', 'pages' | 'watch'> {
   resource: Resource;
   selection?: Selection;
   /** Objects per page of a list; default 500. */

@@ -1,10 +1,9 @@
 // The indexed cache behind an informer, and the answers to our own writes until it has caught up with them.
 import { keptIn, scopedRefOf } from '../apis/values.ts';
 import type { KubernetesObject, ObjectRef } from '../apis/meta.ts';
-import type { Logger } from '../telemetry/log.ts';
-import type { Indexers, WatchEvent } from './types.ts';
+import type { Indexers, Uses, WatchEvent } from './types.ts';
 
-export interface StoreOptions<T extends KubernetesObject> {
+export interface StoreOptions<T extends KubernetesObject> extends Uses<'logger'> {
   /** One that throws is logged; the object is kept, but not found under that index. */
   indexers?: Indexers<T>;
   /**
@@ -15,7 +14,6 @@ export interface StoreOptions<T extends KubernetesObject> {
   /** A new object, or a changed one with what the cache held before. What a handler throws is logged. */
   onUpsert?: (object: T, previous: T | undefined) => void;
   onDelete?: (last: T) => void;
-  logger: Logger;
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects. Neither part can hold a slash. */

@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 import { Agent, Client, type Dispatcher, ProxyAgent, buildConnector, request } from 'undici';
 import { defined, isFields } from '../apis/values.ts';
 import { abortable } from './wait.ts';
-import { type Credentials, type TlsMaterial, sameTls } from './credentials.ts';
-import type { Clock, Refusal, TimerHandle } from './types.ts';
+import { type Credentials, type KubeConfigSource, type TlsMaterial, sameTls } from './credentials.ts';
+import type { Clock, Refusal, TimerHandle, Uses } from './types.ts';
 
 /** `code` of the error that ends such a connection. */
 export const SILENT_CONNECTION = 'ERR_SILENT_CONNECTION';
@@ -72,13 +72,9 @@ export const guardStreams = (): (() => void) => {
   return () => void unsubscribe(STREAM_CREATED, guard);
 };
 
-interface TransportOptions {
-  /** URL of the API server, path included. */
-  server: string;
-  proxyUrl: string | undefined;
+interface TransportOptions extends Uses<'clock'>, Pick<KubeConfigSource, 'server' | 'proxyUrl'> {
   /** Offers HTTP/2 in ALPN. Off, every watch holds a connection of its own. */
   allowH2: boolean;
-  clock: Clock;
 }
 
 export interface TransportRequest {

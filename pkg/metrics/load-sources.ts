@@ -4,10 +4,11 @@ import type { MetricSourceConfiguration, TrafficMeterSourceConfiguration } from 
 import { METER_NAMESPACE } from '../apis/names.ts';
 import { errorText } from '../apis/values.ts';
 import type { CountedUnit, ZonePairLoad } from '../flow/assemble/turn.ts';
-import type { Client, Clock } from '../kubernetes/types.ts';
+import type { Uses } from '../kubernetes/types.ts';
 import { bytesOf, hasZones } from '../traffic/measured.ts';
 import { METER_METRICS, type ReadingPair, averageBetween, pairsWith } from '../traffic/meter-reading.ts';
 import { createMeterReader } from './measured-traffic.ts';
+import type { PrometheusOptions } from './prometheus-client.ts';
 import { createPrometheus } from './prometheus.ts';
 import { createResourceMetrics } from './resource-metrics.ts';
 import { createSharedReads } from './shared-reads.ts';
@@ -16,13 +17,10 @@ import { LoadError, type ClosableSource, type LoadQuery, type LoadReading, type 
 // Demand as traffic-meters count it, whatever the hints in force: connections or megabytes a second by pair of zones, from the meters
 // themselves or from a Prometheus that scrapes them; with the CPU of the Pods, from which what one of them takes is learned.
 
-interface TrafficSourceOptions {
+/** The client is that of the cluster whose Pods are measured. */
+interface TrafficSourceOptions
+  extends Uses<'client' | 'clock', 'pages' | 'text' | 'create'>, Pick<PrometheusOptions, 'userAgent'> {
   config: TrafficMeterSourceConfiguration;
-  /** Client of the cluster whose Pods are measured. */
-  client: Pick<Client, 'pages' | 'text' | 'create'>;
-  clock: Clock;
-  /** `<command> (<platform>)`, for queries to Prometheus. */
-  userAgent: string;
   cpu: LoadSource;
 }
 

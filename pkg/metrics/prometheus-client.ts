@@ -7,7 +7,7 @@ import { abortable, createDeadline, ownTurn } from '../kubernetes/wait.ts';
 import { type Credentials, type FileSource, authenticated, createFileSource } from '../kubernetes/credentials.ts';
 import { bytesWithin } from '../kubernetes/exchange.ts';
 import { type TransportRequest, createTransport } from '../kubernetes/transport.ts';
-import type { Clock } from '../kubernetes/types.ts';
+import type { Clock, Uses } from '../kubernetes/types.ts';
 import { failureOf } from './prometheus-answer.ts';
 import { LoadError, type LoadFailure } from './types.ts';
 
@@ -83,9 +83,9 @@ const readBody = async (body: Dispatcher.ResponseData['body'], limit: number): P
 const readError = (body: Dispatcher.ResponseData['body']): Promise<string> =>
   readBody(body, MAX_ERROR_BYTES).catch(() => '');
 
-export interface PrometheusOptions {
+export interface PrometheusOptions extends Uses<'clock'> {
   config: PrometheusSourceConfiguration;
-  clock: Clock;
+  /** `<command> (<platform>)` */
   userAgent: string;
 }
 

@@ -4,13 +4,12 @@ import type { Problem } from '../../flow/assemble/conditions.ts';
 import type { Load } from '../../flow/assemble/turn.ts';
 import type { FlowSettings } from '../../flow/loop/from-spec.ts';
 import { createDeadline, within } from '../../kubernetes/wait.ts';
-import type { Clock } from '../../kubernetes/types.ts';
+import type { Uses } from '../../kubernetes/types.ts';
 import { LoadError, type LoadQuery, type LoadSource } from '../../metrics/types.ts';
 
-export interface LoadReaderOptions {
+export interface LoadReaderOptions extends Uses<'clock'> {
   /** By name; the first one is the default. */
   sources: ReadonlyMap<string, LoadSource>;
-  clock: Clock;
   lifetime: AbortSignal;
   /** Called after each reading with what came of it. */
   onRead?(source: string, outcome: string, durationMs: number): void;
