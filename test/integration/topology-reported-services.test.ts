@@ -709,7 +709,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ members \(Deployment shop\/web\) goes around it; not wanted: /,
-    /→ For members: rack awareness \(KIP-392\): `client\.rack` of consumers, with `broker\.rack`/,
+    /→ For members: rack awareness \(KIP-392\): `client\.rack` of consumers, .* with `broker\.rack` and/,
     /scraper/,
   ],
   [
@@ -3404,6 +3404,27 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ traffic from outside enters /,
     /Of an NLB target type ip .* without a second hop.* StickyClients/,
     /members/,
+  ],
+  [
+    'https://github.com/dpkp/kafka-python/issues/2131',
+    {
+      endpoints: ['a', 'b', 'c'],
+      spec: { ports: [{ name: 'http', port: 9092 }], selector: { app: 'web', 'strimzi.io/cluster': 'c' } },
+      podLabels: { 'strimzi.io/cluster': 'c' },
+      pods: { containers: [imageOf('quay.io/strimzi/kafka:0.45.0-kafka-3.9.0')] },
+      extra: [
+        beside(
+          'kafka.strimzi.io/v1',
+          'Kafka',
+          { kafka: { rack: {}, config: { 'replica.selector.class': 'r' } } },
+          { name: 'c' },
+        ),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ members .* goes around it/,
+    /`client\.rack` of consumers, .*`broker\.rack` \(set already\) and `replica\.selector\.class` \(set already\)/,
   ],
   [
     'https://github.com/milvus-io/talon/issues/531',

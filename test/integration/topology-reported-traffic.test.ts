@@ -1479,6 +1479,7 @@ const members = (image: string) => ({
   extra: [beside('apps/v1', 'StatefulSet', { replicas: 3, ...podsWith({ name: 'c', image }, { app: 'web' }) })],
 });
 const POOLER = { image: 'acid/pgbouncer', env: [{ name: 'PGHOST', value: 'other.shop' }] };
+const OF_NATS = { name: 'c', image: 'nats:2.11.4-alpine', envFrom: [{ configMapRef: { name: 'nats' } }] };
 const MEMBERS = maybeAround('members');
 const GOES_ON = /^✓ through .*; from its Pods requests may go on to others \(.*\)$/;
 const ENVOY_GATEWAY = route('gateway.envoyproxy.io/gatewayclass-controller');
@@ -2165,9 +2166,15 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/nats-io/nats-server/issues/8072',
-    { spec: { ...CLOSE, ports: [{ name: 'http', port: 4222 }] }, ...members('nats:2.11.4-alpine') },
+    {
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 4222 }] },
+      extra: [
+        beside('apps/v1', 'StatefulSet', { replicas: 3, ...podsWith(OF_NATS, { app: 'web' }) }),
+        beside('v1', 'ConfigMap', {}, { name: 'nats' }, { 'nats.conf': 'cluster {\n  no_advertise: true\n}\n' }),
+      ],
+    },
     /^! .*; from its Pods requests go on to others/,
-    /Behind it: the server that is reached .* → For that: `no_advertise: true` of servers that lack it .* at servers of every/,
+    /Behind it: the server that is reached .* → For that: `no_advertise: true` \(set already\) of .* at servers of every/,
   ],
   [
     'https://github.com/strimzi/strimzi-kafka-operator/issues/6492',

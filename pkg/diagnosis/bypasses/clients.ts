@@ -25,10 +25,11 @@ const NEG = "Google's load balancer sends to Pods of network endpoint groups, by
 const ALB = 'with target type ip the load balancer sends to Pods, by default across zones, free of charge in AWS';
 
 /** An annotation that sends an Ingress, or what goes to the Service, to the cluster IP. */
-const toClusterIp = (target: 'ingress {name}' | 'service {service}', usesClusterIp: string, or = '') => ({
-  ofService: target === 'service {service}',
-  setting: `\`kubectl annotate ${target} -n {namespace} ${usesClusterIp}=true\` sends it to the cluster IP${or}`,
+const toClusterIp = (kind: 'ingress' | 'service', usesClusterIp: string, or = '', source = '') => ({
+  ofService: kind === 'service',
+  setting: `\`kubectl annotate ${kind} {${kind === 'service' ? kind : 'name'}} -n {namespace} ${usesClusterIp}=true\` sends it to the cluster IP${or}`,
   usesClusterIp,
+  source,
 });
 
 export const TRAEFIK = { image: /\btraefik:/, source: 'traefik/traefik docs/content' };
@@ -49,19 +50,19 @@ const unknownOf = (kind: string, field: string) => ({
 /** By stable name; after a slash which of several ways. */
 export const CLIENTS = clients({
   'ingress-nginx': {
-    ...toClusterIp('ingress {name}', NGINX, OR_OF_NGINX),
+    ...toClusterIp('ingress', NGINX, OR_OF_NGINX),
     image: /\bnginx-ingress-controller:|ingress-nginx\/controller:/,
     source: 'kubernetes/ingress-nginx internal/ingress/controller/endpointslices.go; #9165, #12974',
   },
   'ingress-nginx/hints': {
     decides:
       'started with --enable-topology-aware-routing it follows hints of Services that ask by annotation (from 1.6.4) or by exactly PreferClose (from 1.13.0); with the annotation its Pods in a zone for which no endpoint is hinted answer 503',
-    ...toClusterIp('ingress {name}', NGINX, ', which falls back; or an endpoint in every zone of its Pods'),
+    ...toClusterIp('ingress', NGINX, ', which falls back; or an endpoint in every zone of its Pods'),
     source: 'kubernetes/ingress-nginx#11342',
     byHints: true,
   },
   'f5-nginx-ingress': {
-    ...toClusterIp('ingress {name}', 'nginx.org/use-cluster-ip', `${BEFORE}${BY_CONTROLLER}`),
+    ...toClusterIp('ingress', 'nginx.org/use-cluster-ip', `${BEFORE}${BY_CONTROLLER}`),
     source: 'nginx/kubernetes-ingress docs "topology-aware-routing"; #2529, #4862',
   },
   'f5-nginx-ingress/route': {
@@ -69,26 +70,17 @@ export const CLIENTS = clients({
     source: 'nginx/kubernetes-ingress#9902',
   },
   traefik: {
-    ...toClusterIp('service {service}', 'traefik.ingress.kubernetes.io/service.nativelb', OR_OF_TRAEFIK),
+    ...toClusterIp('service', 'traefik.ingress.kubernetes.io/service.nativelb', OR_OF_TRAEFIK),
     ...TRAEFIK,
   },
   'traefik/route': {
     setting: `\`nativeLB: true\` in the IngressRoute ${ON_KEPT}, or \`nativeLBByDefault\` of the provider (from 3.0)`,
     ...TRAEFIK,
   },
-  'traefik/gateway': { ...toClusterIp('service {service}', 'traefik.io/service.nativelb'), source: 'traefik/traefik' },
-  'haproxy-ingress': {
-    ...toClusterIp('ingress {name}', 'haproxy-ingress.github.io/service-upstream'),
-    source: 'jcmoraisjr/haproxy-ingress docs configuration/keys.md',
-  },
-  pomerium: {
-    ...toClusterIp('ingress {name}', 'ingress.pomerium.io/service_proxy_upstream'),
-    source: 'pomerium/ingress-controller model; #119',
-  },
-  kong: {
-    ...toClusterIp('service {service}', 'ingress.kubernetes.io/service-upstream'),
-    source: 'Kong/kubernetes-ingress-controller docs/references/annotations.md',
-  },
+  'traefik/gateway': toClusterIp('service', 'traefik.io/service.nativelb', '', 'traefik/traefik'),
+  'haproxy-ingress': toClusterIp('ingress', 'haproxy-ingress.github.io/service-upstream', '', 'haproxy-ingress docs'),
+  pomerium: toClusterIp('ingress', 'ingress.pomerium.io/service_proxy_upstream', '', 'pomerium/ingress-controller#119'),
+  kong: toClusterIp('service', 'ingress.kubernetes.io/service-upstream', '', 'Kong/kubernetes-ingress-controller docs'),
   apisix: {
     setting: '`resolveGranularity: service` of each of its backends, in an ApisixRoute, is the cluster IP',
     source: 'apache/apisix-ingress-controller api/v2/apisixroute_types.go',

@@ -29,6 +29,7 @@ const ROUTES: readonly RouteKind[] = [
   ['v1', 'Namespace', 'cluster'],
   ['gateway.envoyproxy.io/v1alpha1', 'Backend BackendTrafficPolicy EnvoyProxy', 'anywhere'],
   ['monitoring.coreos.com/v1', 'Prometheus', 'anywhere'],
+  ['kafka.strimzi.io/v1beta2', 'Kafka', 'beside'],
   ['gateway.nginx.org/v1alpha2', 'NginxProxy', 'anywhere'],
   ['gateway.nginx.org/v1alpha1', 'UpstreamSettingsPolicy', 'beside'],
   ['configuration.konghq.com/v1alpha1', 'IngressClassParameters', 'anywhere'],
@@ -165,11 +166,9 @@ export const ofInstances = (zonal: string): string =>
 
 /** Whether the AWS load balancer of a Service has cross-zone load balancing on: EKS Auto Mode reads attributes alone. */
 export const isCrossZone = ({ metadata, spec }: Service): boolean =>
-  Object.entries(metadata?.annotations ?? {}).some(([key, value]) =>
-    /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.](?:load-balancing-)?enabled=true/is.test(
-      `${spec?.loadBalancerClass} ${key}=${value}`,
-    ),
-  );
+  Object.entries(metadata?.annotations ?? {})
+    .map((pair) => `${spec?.loadBalancerClass} ${pair.join('=')}`)
+    .some((own) => /^(?!eks\S+ \S+-enabled=).*cross[-_]zone[-_.](?:load-balancing-)?enabled=true/is.test(own));
 
 const ALL_NODES = 'run a Pod on each of these, or set `externalTrafficPolicy: Cluster`';
 /** Who sends to node ports of Nodes without a Pod too: F5Networks/k8s-bigip-ctlr#291, #3935, #3403, traefik/traefik#12023 (all open). */

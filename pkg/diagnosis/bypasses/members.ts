@@ -19,6 +19,8 @@ const OF_PEERS = 'its own Pods take addresses of one another from the API server
 const RACKS: Readonly<Record<string, RegExp>> = {
   // redpanda-data/console#166
   '; of Redpanda Console `kafka.rackId`': /redpandadata\/console/,
+  // grafana/tempo#7414, #7594
+  '; of Tempo `ingest.kafka.client_rack`, in releases from mid-2026 on': /grafana\/tempo:/,
   // grafana/mimir#13558, #16566 (open)
   '; of Mimir `-ingest-storage.kafka.client-rack`, which counts only with `-ingest-storage.kafka.fetch-concurrency-max=0`':
     /grafana\/mimir:/,
@@ -144,6 +146,8 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
     /** By Service: workloads whose variables or arguments name it, or a Pod of it; KEDA's interceptors, Traefik with nativeLB, and whom objects give its name. */
     callers: Map.groupBy([...runners.flatMap(callsOf), ...proxied], ({ service }) => service),
     hosts: Map.groupBy(proxied, ({ host }) => host),
+    /** Settings in custom resources, by the cluster whose brokers have them. */
+    set: new Map(entries.map(({ namespace, name, settings: { set } }) => [`${namespace}/${name}`, set])),
     registries: runners.filter(({ name, images }) => [name, ...images].some((text) => REGISTRY.test(text))),
   };
 };
@@ -183,7 +187,7 @@ export interface Found {
 }
 
 /** Other ways to the same Pods: a headless Service, or addresses that clients learn from one of the members. */
-const byTwins = (service: Service, { headless, near, callers, names, leading }: MemberIndex): Found[] => {
+const byTwins = (service: Service, { headless, near, callers, names, leading, set }: MemberIndex): Found[] => {
   const { namespace } = refOf(service);
   const own = (near.get(namespace) ?? []).filter((runner) => maySelect(service, runner));
   const behindIt = own.filter((runner) => selects(service, runner));
@@ -224,8 +228,10 @@ const byTwins = (service: Service, { headless, near, callers, names, leading }: 
   const leader = decides === BY_LEADER ? leading.find(isLeader) : undefined;
   const direct = leader && `Service ${nameOf(leader)} for what has to reach that one: then nothing is passed on`;
   const strimzi = /strimzi\/kafka:[\d.]+(?=-)/.exec(named)?.[0];
+  const there = `${set.get(`${namespace}/${service.spec?.selector?.['strimzi.io/cluster']}`)} ${own.map((each) => each.set).join()}`;
+  const marked = setting?.replace(/`[^`]+`/g, (text) => (there.includes(text) ? `${text} (set already)` : text));
   const filled =
-    direct ?? setting?.replace('{rack}', racks.join('')).replace('{seen}', strimzi ? ` (seen: ${strimzi})` : '');
+    direct ?? marked?.replace('{rack}', racks.join('')).replace('{seen}', strimzi ? ` (seen: ${strimzi})` : '');
   const ways = defined({ setting: filled && version ? knownTo(filled, version) : filled, decides: on || decides });
   const shows = (what: RegExp, isPort: boolean): boolean =>
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));

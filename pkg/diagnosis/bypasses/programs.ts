@@ -28,7 +28,7 @@ const OF_KEEPER =
 const OF_REDPANDA =
   'follower fetching (KIP-392), which Redpanda has from 23.2 on: `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
 const OF_KAFKA =
-  'rack awareness (KIP-392): `client.rack` of consumers, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
+  'rack awareness (KIP-392): `client.rack` of consumers, whose library has to have it, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
 const OF_VALKEY =
   'in a cluster a client that reads from replicas of its zone (Valkey 8.0 and newer: `availability-zone` of servers, AZ affinity of GLIDE or rueidis)';
 const OF_ROCKETMQ =
@@ -44,7 +44,7 @@ const OF_POOLER =
   '`enableReplicaConnectionPooler: true` of its postgresql, for reads (from 1.6 of its operator, which owns these objects: their Pods are `connectionPooler.numberOfInstances`)';
 /** nats-io/nats-server#8072, #8073 */
 const OF_NATS =
-  '`no_advertise: true` of servers that lack it (clients then know no address but that of a Service), and subscribers of each queue group at servers of every zone: a server prefers its own, and picks others at random';
+  '`no_advertise: true` of servers (clients then know no address but that of a Service), and subscribers of each queue group at servers of every zone: a server prefers its own, and picks others at random';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatever zone, that `-storageNode` names';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
 const BY_SHARDS =
@@ -187,6 +187,16 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/opensearch/, OF_OPENSEARCH, true, BY_SHARDS],
   [/elasticsearch|^:9200$/, OF_SHARDS, true, BY_SHARDS],
 ];
+
+const plain = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, '');
+/** Settings that these rows name: `key`, `key=value` or `key: value`. */
+const NAMED = [...new Set(ROWS.flatMap(([, setting]) => setting.match(/`[^`]{9,}`/g) ?? []))];
+/** Which of them lines, variables or arguments have, in whatever way they are written. */
+export const settingsIn = (texts: readonly string[]): string[] => {
+  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => !/^\s*#|false/i.test(line));
+  const all = lines.map(plain).join('\n');
+  return NAMED.filter((text) => all.includes(plain(text)));
+};
 
 /** By whole words: cortexlabs/istio-proxy is no Cortex (cortexlabs/cortex#2159), cockroachdb is Cockroach. */
 export const MEMBERS = ROWS.map(([{ source, flags }, ...row]) => {

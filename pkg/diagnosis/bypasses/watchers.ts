@@ -20,7 +20,7 @@ const PROXIES =
 
 /** What runs Pods, as far as it shows what these are and may do. */
 export type Runner = Pick<Workload, 'kind' | 'namespace' | 'name' | 'podLabels' | 'serviceAccount' | 'images'> &
-  Partial<Pick<Workload, 'replicas' | 'steering' | 'calls' | 'registry' | 'selectors'>>;
+  Partial<Pick<Workload, 'replicas' | 'steering' | 'calls' | 'registry' | 'selectors' | 'set'>>;
 
 type Account = Pick<Runner, 'namespace'> & Partial<Pick<Runner, 'serviceAccount'>>;
 

@@ -24,7 +24,7 @@ interface Kind {
 }
 
 /** A workload or DaemonSet, which names what ConfigMaps name that it reads. */
-type Reading = Partial<Pick<Workload, 'namespace' | 'calls' | 'registry' | 'configMaps'>>;
+type Reading = Partial<Pick<Workload, 'namespace' | 'calls' | 'registry' | 'set' | 'configMaps'>>;
 
 const spaceOf = (object: Fields, metadata: Metadata) =>
   Object.keys({ ...metadata.labels, ...metadata.annotations }).some(steersClient) ? clientEntry(object, metadata) : [];
@@ -82,7 +82,8 @@ export const createCollector = () => {
     const read = (item.configMaps ?? []).flatMap((name) => configs.get(`${item.namespace ?? ''}/${name}`) ?? []);
     if (read.length === 0) return item;
     const registry = [item, ...read].find((each) => each.registry !== undefined)?.registry;
-    return { ...item, ...defined({ registry }), calls: [item, ...read].flatMap(({ calls = [] }) => calls) };
+    const set = [item, ...read].flatMap((each) => each.set ?? []);
+    return { ...item, ...defined({ registry }), calls: [item, ...read].flatMap(({ calls = [] }) => calls), set };
   };
   return {
     /**

@@ -6,6 +6,7 @@ import type { Condition, StringMap } from '../../apis/meta.ts';
 import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
 import { parseQuantity } from '../../apis/quantity.ts';
 import { clientOfKind, steersClient } from '../bypasses/kinds.ts';
+import { settingsIn } from '../bypasses/programs.ts';
 import { writersIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
 import { FieldError, asFields, asFlag, asStrings, asText, asWhole, having, listReader, shape } from './fields.ts';
@@ -285,6 +286,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     // Of Traefik: Host(`a`, `b`) && …
     ...(textIn(own, 'match').match(/(?<=Host(?:SNI)?\([^)]{0,200}`)[\w.-]+(?=`)/g) ?? []),
   ]);
+  const rack = fieldsIn(object, 'spec.kafka')['rack'] === undefined ? '' : 'broker.rack';
   const egress = listIn(object, 'spec.egress').flatMap((own) => textsIn(own, 'hosts'));
   return {
     kind,
@@ -305,6 +307,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       forced: local?.['force'] === undefined ? undefined : 'true',
       named: textIn(object, 'spec.provider.kubernetes.envoyService.name') || undefined,
       exportTo: textsIn(object, 'spec.exportTo').join() || (!isPicking && workloadSelector ? '.' : undefined),
+      set: settingsIn([rack, ...Object.keys(stringsIn(object, 'spec.kafka.config'))]).join() || undefined,
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
       hosts: isMeshed ? undefined : hosts.join(' ').trim() || undefined,

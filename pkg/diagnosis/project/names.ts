@@ -1,5 +1,6 @@
 // What variables, arguments and files of containers name: hosts that may be Services, and registries. Secrets may stand beside them.
 import type { Fields } from '../../apis/values.ts';
+import { settingsIn } from '../bypasses/programs.ts';
 import { listIn, pickTexts, stringsIn, textIn, textsIn } from './fields.ts';
 
 /** The host of an address, of six labels at most but for what follows `.svc`; users, passwords and paths are left out. */
@@ -66,7 +67,8 @@ export const namesIn = (podSpec: Fields) => {
   const grpc = texts.flatMap(({ name, value }) => (GRPC_NAME.test(name) && GRPC_PORT.exec(value)?.[1]) || []);
   const aged = texts.some(({ name, value }) => AGE.test(name) && /[1-9]/.test(value)) || undefined;
   const some = <T>(items: readonly T[]) => (items.length === 0 ? undefined : items);
-  return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors), grpc: some(grpc), aged };
+  const set = some(settingsIn(texts.map(({ name, value }) => `${name}=${value}`)));
+  return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors), grpc: some(grpc), aged, set };
 };
 
 export const configMapsIn = (podSpec: Fields): string[] => {
@@ -104,5 +106,6 @@ export const namesInConfig = (object: Fields, configMap: string) => {
     return value.includes('\n') ? parts.flatMap(entryIn) : [{ name, value }];
   });
   const calls = new Map(hostsIn(texts).map((call) => [`${call.scheme} ${call.host}`, { ...call, by }]));
-  return { calls: [...calls.values()], registry: registryIn(texts) === undefined ? undefined : by };
+  const set = settingsIn(Object.values(stringsIn(object, 'data')).map((text) => text.slice(0, MOST_TEXT)));
+  return { calls: [...calls.values()], registry: registryIn(texts) === undefined ? undefined : by, set };
 };
