@@ -13,17 +13,6 @@ const flagsOf = (): Flags => {
 };
 
 describe('the configuration of the flow-controller', () => {
-  it('has a default for everything', () => {
-    const { leaderElection, status, metricSources, namespaceSelector, excludedNamespaces } = configurationOf(
-      flagsOf(),
-      HEAD,
-    );
-    expect(leaderElection).to.deep.include({ enabled: true, name: 'flow-controller' });
-    expect(status).to.deep.equal({ create: true, minIntervalSeconds: 60 });
-    expect(metricSources.map(({ name, type }) => [name, type])).to.deep.equal([['metrics.k8s.io', 'ResourceMetrics']]);
-    expect([namespaceSelector, excludedNamespaces]).to.deep.equal([{}, []]);
-  });
-
   const wrong: { name: string; yaml: string; says: RegExp }[] = [
     { name: 'an unknown field', yaml: 'sources: []', says: /c\.yaml:3:1: sources: is not a field/ },
     {

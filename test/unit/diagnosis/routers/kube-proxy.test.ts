@@ -15,6 +15,18 @@ const CONFIGURED = { args: ['--config=/var/lib/kube-proxy/config.conf'] };
 const OF_K3S = daemonSet('svclb-traefik', 'rancher/klipper-lb:v0.4.9', {});
 const OFF = 'featureGates:\n  TopologyAwareHints: false\n  ServiceTrafficDistribution: false\n';
 
+const ECR = '602.dkr.ecr.eu-west-1.amazonaws.com/eks/kube-proxy';
+const ON_AKS = { labels: { component: 'kube-proxy', tier: 'node' } };
+const inConf = (text: string, name = 'kube-proxy') => configMap(name, { 'config.conf': text });
+const KIND = 'kind: KubeProxyConfiguration\n';
+const BY_SHELL = ['/bin/sh', '-c', 'exec kube-proxy --feature-gates=TopologyAwareHints=false --v=2'];
+const ASSUMED = 'kube-proxy * assumed zone-and-node';
+const UNKNOWN = 'unknown * unknown unknown';
+const ON_K3S = here({}, 'v1.33.4+k3s1');
+const WITHOUT = here({}, 'v1.33.4+k3s1', { 'k3s.io/node-args': '["server","--disable-kube-proxy"]' });
+const notOn = (key: string, value: string) => ({ affinity: [{ key, operator: 'NotIn', values: [value] }] });
+const LINUX = { nodeSelector: { 'kubernetes.io/os': 'linux' } };
+
 const CASES: readonly Case[] = [
   [
     'kubeadm',
@@ -25,17 +37,13 @@ const CASES: readonly Case[] = [
   [
     'EKS',
     'kube-proxy 1.29.0 seen zone',
-    [daemonSet('kube-proxy', '602.dkr.ecr.eu-west-1.amazonaws.com/eks/kube-proxy:v1.29.0-minimal-eksbuild.2', PROXY)],
+    [daemonSet('kube-proxy', `${ECR}:v1.29.0-minimal-eksbuild.2`, PROXY)],
     { says: /more than Kubernetes supports/ },
   ],
   [
     'AKS',
     'kube-proxy 1.30.3 seen zone',
-    [
-      daemonSet('kube-proxy', 'mcr.microsoft.com/oss/kubernetes/kube-proxy:v1.30.3-hotfix.20240901', {
-        labels: { component: 'kube-proxy', tier: 'node' },
-      }),
-    ],
+    [daemonSet('kube-proxy', 'mcr.microsoft.com/oss/kubernetes/kube-proxy:v1.30.3-hotfix.20240901', ON_AKS)],
   ],
   [
     'GKE, a static Pod',
@@ -54,11 +62,7 @@ const CASES: readonly Case[] = [
     [ofPool('p', 'v1.34.2'), ofPool('q', 'v1.30.9')],
     { node: here({ pool: 'p' }) },
   ],
-  [
-    'a Pod that is older than its DaemonSet',
-    'kube-proxy 1.30.9 seen zone',
-    [kubeProxy('v1.34.2'), proxyPod('v1.30.9')],
-  ],
+  ['a Pod older than its DaemonSet', 'kube-proxy 1.30.9 seen zone', [kubeProxy('v1.34.2'), proxyPod('v1.30.9')]],
   [
     'a tag that names no version',
     'kube-proxy - assumed zone-and-node',
@@ -68,10 +72,7 @@ const CASES: readonly Case[] = [
   [
     'gates in the configuration file',
     'kube-proxy 1.31.2 seen none',
-    [
-      kubeProxy('v1.31.2', CONFIGURED),
-      configMap('kube-proxy', { 'config.conf': `kind: KubeProxyConfiguration\n${OFF}mode: ipvs\n` }),
-    ],
+    [kubeProxy('v1.31.2', CONFIGURED), inConf(`${KIND}${OFF}mode: ipvs\n`)],
     { says: /ConfigMap kube-system\/kube-proxy featureGates\.TopologyAwareHints/ },
   ],
   [
@@ -79,8 +80,8 @@ const CASES: readonly Case[] = [
     'kube-proxy 1.31.2 seen none',
     [
       kubeProxy('v1.31.2', { ...CONFIGURED, configMap: 'kube-proxy-no-hints' }),
-      configMap('kube-proxy', { 'config.conf': 'kind: KubeProxyConfiguration\nmode: ipvs\n' }),
-      configMap('kube-proxy-no-hints', { 'config.conf': OFF }),
+      inConf(`${KIND}mode: ipvs\n`),
+      inConf(OFF, 'kube-proxy-no-hints'),
     ],
     { says: /ConfigMap kube-system\/kube-proxy-no-hints featureGates\.TopologyAwareHints/ },
   ],
@@ -91,24 +92,20 @@ const CASES: readonly Case[] = [
     { says: /its ConfigMap is not among these objects/ },
   ],
   [
-    'gates on the command line of a shell',
+    'gates by a shell',
     'kube-proxy * seen none',
-    [
-      kubeProxy('v1.28.2', {
-        args: ['/bin/sh', '-c', 'exec kube-proxy --feature-gates=TopologyAwareHints=false --v=2'],
-      }),
-    ],
+    [kubeProxy('v1.28.2', { args: BY_SHELL })],
     { says: /--feature-gates/ },
   ],
   [
     'a Node that its DaemonSet does not select',
     'kube-proxy - seen zone-and-node',
-    [kubeProxy('v1.34.1', { affinity: [{ key: AUTO, operator: 'NotIn', values: ['auto'] }] })],
+    [kubeProxy('v1.34.1', notOn(AUTO, 'auto'))],
     { node: here({ [AUTO]: 'auto' }), says: /compute-type/ },
   ],
   [
     'a Node without the Pod that others have',
-    'kube-proxy * assumed zone-and-node',
+    ASSUMED,
     [kubeProxy('v1.34.2'), proxyPod('v1.34.2', 'other')],
     { says: /has Pods on other Nodes but not here/ },
   ],
@@ -118,29 +115,16 @@ const CASES: readonly Case[] = [
     [],
     { says: /nothing in these objects shows another one; add the DaemonSets/ },
   ],
-  ['k3s', 'kube-proxy * seen zone', [OF_K3S], { node: here({}, 'v1.33.4+k3s1'), says: /kubeletVersion/ }],
-  ['a part of k3s', 'kube-proxy * assumed zone', [], { node: here({}, 'v1.33.4+k3s1'), says: /add the DaemonSets/ }],
-  [
-    'k3s with kube-proxy switched off',
-    'unknown * unknown unknown',
-    [],
-    {
-      node: here({}, 'v1.33.4+k3s1', { 'k3s.io/node-args': '["server","--disable-kube-proxy"]' }),
-      says: /switched off/,
-    },
-  ],
+  ['k3s', 'kube-proxy * seen zone', [OF_K3S], { node: ON_K3S, says: /kubeletVersion/ }],
+  ['a part of k3s', 'kube-proxy * assumed zone', [], { node: ON_K3S, says: /add the DaemonSets/ }],
+  ['k3s with kube-proxy switched off', UNKNOWN, [], { node: WITHOUT, says: /switched off/ }],
   ['EKS Auto Mode', 'kube-proxy * seen zone-and-node', [], { node: here({ [AUTO]: 'auto' }), says: /compute-type/ }],
-  ['Fargate', 'kube-proxy * assumed zone-and-node', [], { node: here({ [AUTO]: 'fargate' }), says: /Fargate/ }],
-  [
-    'a virtual kubelet',
-    'unknown * unknown unknown',
-    [kubeProxy('v1.34.2')],
-    { node: here({ type: 'virtual-kubelet' }) },
-  ],
+  ['Fargate', ASSUMED, [], { node: here({ [AUTO]: 'fargate' }), says: /Fargate/ }],
+  ['a virtual kubelet', UNKNOWN, [kubeProxy('v1.34.2')], { node: here({ type: 'virtual-kubelet' }) }],
   [
     'Windows',
     'kube-proxy-windows * seen none',
-    [kubeProxy('v1.34.2', { nodeSelector: { 'kubernetes.io/os': 'linux' } })],
+    [kubeProxy('v1.34.2', LINUX)],
     { node: here({ 'kubernetes.io/os': 'windows' }) },
   ],
 ];

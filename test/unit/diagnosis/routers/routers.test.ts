@@ -19,6 +19,41 @@ const TERWAY = daemonSet('terway-eniip', 'registry-cn-hangzhou-vpc.ack.aliyuncs.
   container: 'policy',
 });
 
+const inCilium = (data: Record<string, string>) => configMap('cilium-config', data);
+const REPLACING = inCilium({ 'kube-proxy-replacement': 'true' });
+const BESIDE = inCilium({ 'kube-proxy-replacement': 'false' });
+const DELEGATED = inCilium({ ipam: 'delegated-plugin', 'kube-proxy-replacement': 'true' });
+const CANARY = cilium('v1.19.1', { nodeSelector: { canary: 'true' } });
+const inTerway = (more: string) => configMap('eni-config', { '10-terway.conf': `{"type": "terway"${more}}` });
+const GKE = daemonSet('anetd', 'gke.gcr.io/cilium/cilium:v1.15.6-gke.25', CILIUM);
+const TIGERA = custom('operator.tigera.io/v1', 'Installation', 'default', { calicoNetwork: { linuxDataplane: 'BPF' } });
+const FELIX = custom('crd.projectcalico.org/v1', 'FelixConfiguration', 'default', {});
+const BY_ENV = daemonSet('calico-node', 'docker.io/calico/node:v3.29.1', {
+  ...CALICO,
+  env: { FELIX_BPFENABLED: 'true' },
+});
+const OVN = daemonSet('ovnkube-node', 'quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:00', {
+  labels: { app: 'ovnkube-node' },
+});
+const OPENSHIFT = custom('operator.openshift.io/v1', 'Network', 'cluster', {
+  defaultNetwork: { type: 'OVNKubernetes' },
+});
+const KUBE_OVN = daemonSet('kube-ovn-cni', 'kubeovn/kube-ovn:v1.14.0', { labels: { app: 'kube-ovn-cni' } });
+const ALL = 'antreaProxy:\n  proxyAll: true\n';
+const GATE_OFF = `featureGates:\n  # AllAlpha: false\n  TopologyAwareHints: false\n${ALL}`;
+const WINDOWS = { 'kubernetes.io/os': 'windows' };
+const ON_WINDOWS = daemonSet('antrea-agent-windows', 'antrea/antrea-windows:v2.3.0', {
+  nodeSelector: WINDOWS,
+  container: 'antrea-agent',
+});
+const kubeRouter = (proxy: boolean) =>
+  daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.11.1', {
+    labels: { 'k8s-app': 'kube-router' },
+    args: [`--run-service-proxy=${proxy}`],
+  });
+const PROXY_134 = kubeProxy('v1.34.2');
+const BY_PROXY = 'kube-proxy * seen zone-and-node';
+
 const CASES: readonly Case[] = [
   // Cilium.
   [
@@ -30,7 +65,7 @@ const CASES: readonly Case[] = [
   [
     'Cilium without the key: off',
     'cilium * seen none',
-    [cilium('v1.20.1'), configMap('cilium-config', { 'kube-proxy-replacement': 'true' })],
+    [cilium('v1.20.1'), REPLACING],
     { says: /enable-service-topology=\(not set\)/ },
   ],
   [
@@ -39,17 +74,8 @@ const CASES: readonly Case[] = [
     [cilium('v1.20.1')],
     { says: /cilium-config is not among these objects/ },
   ],
-  [
-    'Cilium beside kube-proxy',
-    'cilium * seen none',
-    [cilium('v1.19.1'), kubeProxy('v1.34.2'), configMap('cilium-config', { 'kube-proxy-replacement': 'false' })],
-    { says: /beside kube-proxy/ },
-  ],
-  [
-    'Cilium on a canary',
-    'kube-proxy * seen zone-and-node',
-    [cilium('v1.19.1', { nodeSelector: { canary: 'true' } }), kubeProxy('v1.34.2'), TOPOLOGY],
-  ],
+  ['Cilium beside it', 'cilium * seen none', [cilium('v1.19.1'), PROXY_134, BESIDE], { says: /beside kube-proxy/ }],
+  ['Cilium on a canary', BY_PROXY, [CANARY, PROXY_134, TOPOLOGY]],
   [
     'a CiliumNodeConfig that overrides the ConfigMap',
     'cilium * seen none',
@@ -57,160 +83,69 @@ const CASES: readonly Case[] = [
     { node: here({ pool: 'p' }), says: /CiliumNodeConfig kube-system\/off/ },
   ],
   ['a CiliumNodeConfig for other Nodes', 'cilium * seen zone', [cilium('v1.19.1'), TOPOLOGY, OFF_IN_POOL]],
-  [
-    'Azure CNI by Cilium',
-    'cilium * seen none',
-    [cilium('v1.18.2'), configMap('cilium-config', { ipam: 'delegated-plugin', 'kube-proxy-replacement': 'true' })],
-  ],
+  ['Azure CNI by Cilium', 'cilium * seen none', [cilium('v1.18.2'), DELEGATED]],
   [
     'Terway with DataPath V2',
     'terway 1.14.1 assumed zone',
-    [TERWAY, configMap('eni-config', { '10-terway.conf': '{"type": "terway", "eniip_virtual_type": "DataPathV2"}' })],
+    [TERWAY, inTerway(', "eniip_virtual_type": "DataPathV2"')],
     { says: /a build of its own/ },
   ],
-  [
-    'Terway without it',
-    'kube-proxy * seen zone-and-node',
-    [TERWAY, configMap('eni-config', { '10-terway.conf': '{"type":"terway"}' }), kubeProxy('v1.34.2')],
-  ],
+  ['Terway without it', BY_PROXY, [TERWAY, inTerway(''), PROXY_134]],
   [
     'Terway whose ConfigMap was not seen',
     'kube-proxy * assumed zone-and-node',
-    [TERWAY, kubeProxy('v1.34.2')],
+    [TERWAY, PROXY_134],
     { says: /Terway \(Cilium\): ConfigMap eni-config is not among these objects/ },
   ],
   [
     'GKE Dataplane V2 without the flag',
     'gke-dataplane-v2 * unknown unknown',
-    [
-      daemonSet('anetd', 'gke.gcr.io/cilium/cilium:v1.15.6-gke.25', CILIUM),
-      configMap('cilium-config', { ipam: 'kubernetes' }),
-    ],
+    [GKE, inCilium({ ipam: 'kubernetes' })],
     { says: /ConfigMap cilium-config does not set enable-service-topology/ },
   ],
   [
     'GKE Dataplane V2 with the flag',
     'gke-dataplane-v2 * assumed zone',
-    [
-      daemonSet('anetd', 'gke.gcr.io/cilium/cilium:v1.15.6-gke.25', CILIUM),
-      configMap('cilium-config', { 'enable-service-topology': 'true' }),
-    ],
+    [GKE, inCilium({ 'enable-service-topology': 'true' })],
     { says: /GKE documents neither/ },
   ],
   // Calico.
   ['Calico eBPF 3.26', 'calico-ebpf 3.26.4 seen zone', [calico('v3.26.4'), BPF]],
   ['Calico eBPF 3.31.4', 'calico-ebpf * seen none', [calico('v3.31.4'), BPF]],
   ['Calico eBPF 3.31.5', 'calico-ebpf * seen zone-and-node', [calico('v3.31.5'), BPF]],
-  [
-    'Calico eBPF by its operator',
-    'calico-ebpf * seen zone-and-node',
-    [
-      calico('v3.32.0'),
-      custom('operator.tigera.io/v1', 'Installation', 'default', { calicoNetwork: { linuxDataplane: 'BPF' } }),
-    ],
-  ],
-  [
-    'Calico eBPF by its environment',
-    'calico-ebpf * seen zone',
-    [daemonSet('calico-node', 'docker.io/calico/node:v3.29.1', { ...CALICO, env: { FELIX_BPFENABLED: 'true' } })],
-    { says: /FELIX_BPFENABLED/ },
-  ],
-  [
-    'Calico without eBPF',
-    'kube-proxy * seen zone-and-node',
-    [calico('v3.29.1'), kubeProxy('v1.34.2'), custom('crd.projectcalico.org/v1', 'FelixConfiguration', 'default', {})],
-  ],
+  ['Calico eBPF by its operator', 'calico-ebpf * seen zone-and-node', [calico('v3.32.0'), TIGERA]],
+  ['Calico eBPF by its environment', 'calico-ebpf * seen zone', [BY_ENV], { says: /FELIX_BPFENABLED/ }],
+  ['Calico without eBPF', BY_PROXY, [calico('v3.29.1'), PROXY_134, FELIX]],
   [
     'Calico whose FelixConfiguration was not seen',
     'kube-proxy * assumed zone-and-node',
-    [calico('v3.29.1'), kubeProxy('v1.34.2')],
+    [calico('v3.29.1'), PROXY_134],
     { says: /Calico eBPF: FelixConfiguration default is not among/ },
   ],
   // The others.
-  [
-    'OVN-Kubernetes',
-    'ovn-kubernetes - seen none',
-    [
-      daemonSet('ovnkube-node', 'quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:00', {
-        labels: { app: 'ovnkube-node' },
-      }),
-    ],
-  ],
-  [
-    'OpenShift by its operator',
-    'ovn-kubernetes * seen none',
-    [custom('operator.openshift.io/v1', 'Network', 'cluster', { defaultNetwork: { type: 'OVNKubernetes' } })],
-  ],
+  ['OVN-Kubernetes', 'ovn-kubernetes - seen none', [OVN]],
+  ['OpenShift by its operator', 'ovn-kubernetes * seen none', [OPENSHIFT]],
   [
     'OpenShift SDN',
     'unexamined * unknown unknown',
     [daemonSet('sdn', 'quay.io/openshift/sdn@sha256:aa')],
     { says: /its documentation may say/ },
   ],
-  [
-    'Kube-OVN',
-    'kube-ovn * assumed none',
-    [daemonSet('kube-ovn-cni', 'kubeovn/kube-ovn:v1.14.0', { labels: { app: 'kube-ovn-cni' } })],
-    { says: /September 2026/ },
-  ],
-  ['Antrea 2.3', 'antrea 2.3.0 seen zone', [antrea('v2.3.0'), ANTREA('antreaProxy:\n  proxyAll: true\n')]],
-  [
-    'Antrea 1.11: off',
-    'antrea * seen none',
-    [antrea('v1.11.1'), ANTREA('# featureGates:\n')],
-    { says: /proxyAll is off/ },
-  ],
+  ['Kube-OVN', 'kube-ovn * assumed none', [KUBE_OVN], { says: /September 2026/ }],
+  ['Antrea 2.3', 'antrea 2.3.0 seen zone', [antrea('v2.3.0'), ANTREA(ALL)]],
+  ['Antrea 1.11', 'antrea * seen none', [antrea('v1.11.1'), ANTREA('# featureGates:\n')], { says: /proxyAll is off/ }],
   [
     'Antrea 1.11 with the gate on',
     'antrea 1.11.1 assumed zone',
     [antrea('v1.11.1'), ANTREA('featureGates:\n  TopologyAwareHints: true\n')],
     { says: /alpha before 1\.12/ },
   ],
-  [
-    'Antrea with the gate off',
-    'antrea * seen none',
-    [
-      antrea('v2.3.0'),
-      ANTREA('featureGates:\n  # AllAlpha: false\n  TopologyAwareHints: false\nantreaProxy:\n  proxyAll: true\n'),
-    ],
-  ],
-  [
-    'Antrea on Windows',
-    'antrea * seen zone',
-    [
-      daemonSet('antrea-agent-windows', 'antrea/antrea-windows:v2.3.0', {
-        nodeSelector: { 'kubernetes.io/os': 'windows' },
-        container: 'antrea-agent',
-      }),
-      ANTREA('antreaProxy:\n  proxyAll: true\n'),
-    ],
-    { node: here({ 'kubernetes.io/os': 'windows' }) },
-  ],
-  [
-    'kube-router as Service proxy',
-    'kube-router * seen none',
-    [
-      daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.11.1', {
-        labels: { 'k8s-app': 'kube-router' },
-        args: ['--run-service-proxy=true'],
-      }),
-    ],
-  ],
-  [
-    'kube-router beside kube-proxy',
-    'kube-proxy * seen zone-and-node',
-    [
-      daemonSet('kube-router', 'cloudnativelabs/kube-router:v2.11.1', { args: ['--run-service-proxy=false'] }),
-      kubeProxy('v1.34.2'),
-    ],
-  ],
+  ['Antrea with the gate off', 'antrea * seen none', [antrea('v2.3.0'), ANTREA(GATE_OFF)]],
+  ['Antrea on Windows', 'antrea * seen zone', [ON_WINDOWS, ANTREA(ALL)], { node: here(WINDOWS) }],
+  ['kube-router as Service proxy', 'kube-router * seen none', [kubeRouter(true)]],
+  ['kube-router beside kube-proxy', BY_PROXY, [kubeRouter(false), PROXY_134]],
   // What a person says counts more.
-  [
-    'a flag',
-    'kube-proxy * seen zone-and-node',
-    [cilium('v1.18.0')],
-    { stated: { proxy: { kind: 'kube-proxy' } }, says: /^flag --proxy/ },
-  ],
+  ['a flag', BY_PROXY, [cilium('v1.18.0')], { stated: { proxy: { kind: 'kube-proxy' } }, says: /^flag --proxy/ }],
   [
     "a flag of Cilium's, where it routes",
     'cilium * seen zone',

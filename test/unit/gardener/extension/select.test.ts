@@ -59,15 +59,6 @@ const cases: readonly Case[] = [
 
 describe('configuredSelection', () => {
   for (const [name, by, is, object = named('a')] of cases) it(name, () => expect(select(object, by)).to.deep.equal(is));
-
-  it("gives a Service of Gardener's a strategy, and leaves its conditions to the catalogue", () => {
-    const { selection, strategy } = select(
-      named('kube-apiserver'),
-      governing({ services: [{ name: 'kube-apiserver', strategy: 'load-aware' }] }),
-    );
-    expect(selection).to.have.nested.property('entry.condition', 'notLayerSeven');
-    expect(strategy).to.equal('load-aware');
-  });
 });
 
 describe('configuredEtcdSelection', () => {
