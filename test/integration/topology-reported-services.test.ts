@@ -2166,6 +2166,14 @@ const ROWS: readonly ReportedRow[] = [
     /Port http of Service .*`round_robin`.*`disable_keep_alives: true`/,
   ],
   [
+    'https://github.com/open-telemetry/opentelemetry-collector/issues/9129',
+    { spec: { ...CLOSE, ports: [{ name: 'http', port: 4317 }] }, extra: [behindWeb({ image: 'otelcol:0.108.0' })] },
+    'Effective',
+    'StickyClients',
+    KEEP_TO_ONE,
+    /\(gRPC: `keepalive\.server_parameters\.max_connection_age`\)/,
+  ],
+  [
     'https://github.com/kube-logging/logging-operator/issues/661',
     { spec: { ...CLOSE, ports: [{ name: 'http', port: 24_240 }] } },
     'Effective',

@@ -50,9 +50,7 @@ const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all 
 const BY_SHARDS =
   'the Pod that a client reaches asks those with the shards, in all zones (and clients that sniff connect to these)';
 const OF_SHARDS =
-  'no setting of a Service: up to 7.x searches prefer shards near by `cluster.routing.allocation.awareness.attributes`; clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735
-const OF_OPENSEARCH = // docs.opensearch.org "Search shard routing"
-  'no setting of a Service: `cluster.search.ignore_awareness_attributes: false` has searches prefer shards near, by `cluster.routing.allocation.awareness.attributes`; clients without sniffing keep to a cluster IP';
+  'no setting of a Service: searches prefer shards near by `cluster.routing.allocation.awareness.attributes` (Elasticsearch up to 7.x, OpenSearch with `cluster.search.ignore_awareness_attributes: false`); clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735, docs.opensearch.org "Search shard routing"
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone it is';
 const BY_HELLO =
@@ -99,8 +97,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
   // automq.com "Eliminate Inter-Zone Traffic", AutoMQ tests/kafkatest; docs.warpstream.com, buf.build/docs/bufstream on `client.id`
   [/automq/, '`automq_az=ZONE` in `client.id`, with `automq.zonerouter.channels` of brokers', /^:909\d$/, BY_BROKERS],
-  [/warpstream/, '`ws_az=ZONE` in `client.id`, or `-zonedCIDRBlocks` of agents', /^:909\d$/, BY_BROKERS],
-  [/bufstream/, '`zone=ZONE` in `client.id` of clients', /^:909\d$/, BY_BROKERS],
+  [/warpstream|bufstream/, '`ws_az=ZONE` in `client.id` (of Bufstream `zone=ZONE`)', /^:909\d$/, BY_BROKERS],
   [/kafka-connect/, 'none is needed for its REST API; `consumer.client.rack` of workers for topics', true, BY_LEADER], // strimzi/strimzi-kafka-operator#6492
   [/kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
   // apache/pulsar#3104, #3119
@@ -184,8 +181,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/redis-?cluster/i, NEAR, 'several', BY_SLOT],
   // valkey-io/valkey-io.github.io#186
   [/^(?!.*(?:keydb|dragonfly)).*(?:redis|valkey)|^:6379$/, OF_VALKEY],
-  [/opensearch/, OF_OPENSEARCH, true, BY_SHARDS],
-  [/elasticsearch|^:9200$/, OF_SHARDS, true, BY_SHARDS],
+  [/elasticsearch|opensearch|^:9200$/, OF_SHARDS, true, BY_SHARDS],
 ];
 
 const plain = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, '');
@@ -203,6 +199,13 @@ export const MEMBERS = ROWS.map(([{ source, flags }, ...row]) => {
   const [from, to] = ['(?:(?<![a-z])|(?![a-z]))', '(?:db)?(?:(?<![a-z])|(?![a-z]))'];
   return [new RegExp(`${from}(?:${source})${to}`, flags), ...row] as const;
 });
+
+/** Own names of the age at which servers end connections: grafana/mimir#3860, #3862; configgrpc README; Jaeger flags.go. */
+export const AGES: Readonly<Record<string, RegExp>> = {
+  '`-server.grpc.keepalive.max-connection-age=30s`': /^(?!.*otlp).*\/(?:mimir|loki|tempo|pyroscope|cortex)[:@]/,
+  '`keepalive.server_parameters.max_connection_age`': /opentelemetry|otelcol|\/(?:alloy|jaeger):|otlp.*\/tempo:/,
+  '`--collector.grpc-server.max-connection-age=30s`': /^(?!.*otlp).*jaeger-collector[:@]/,
+};
 
 /** Cilium reads affinity of global Services alone (cilium/cilium#23298). */
 const NOT_GLOBAL = /^(?![^]*\bglobal(?:-service)?=true)/i;

@@ -5,7 +5,7 @@ import { countBy, objectTitle } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { TRAEFIK } from '../bypasses/clients.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
-import { BY_ROLES } from '../bypasses/programs.ts';
+import { AGES, BY_ROLES } from '../bypasses/programs.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import { isOnEveryNode } from './ask.ts';
@@ -166,8 +166,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
     /\bvector:.* to .*\bvector:/,
   // nats-io/nats-server#1359
-  'Restart clients, or have servers tell them to leave (lame duck mode): they choose a server when they connect, and stay.':
-    /^(?:nats|4222)$/,
+  'Restart clients, or have servers tell them to leave (NATS: lame duck mode; EMQX Enterprise: `emqx_ctl rebalance start`): they choose a server when they connect, and stay.':
+    /^(?:nats|4222|[18]883)$|(?:^|-)mqtts?(?:-|$)/, // emqx-docs "Node Evacuation and Cluster Load Rebalancing", vernemq#2175
   // openfaas/faas#1018
   'Have OpenFaaS take Pods in turn, by `gateway.directFunctions=false` of its chart, or a mesh balance what its gateway sends (Linkerd).':
     /^faas_function$/,
@@ -212,8 +212,6 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
     /^clusternative$/,
 };
-/** grafana/mimir#3860, #3862; grafana/dskit server.go; receivers of OTLP have settings of their own */
-const DSKIT = /^(?!.*otlp).*(?:grafana\/(?:mimir|loki|tempo|pyroscope)|\/cortex)[:@]/;
 /** istio/istio#53508 */
 const OF_ZTUNNEL =
   'Have a waypoint balance requests: `istioctl waypoint apply`, and the label `istio.io/use-waypoint: waypoint` on the Service or its namespace. Or: ';
@@ -255,7 +253,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     cause(stage, 'StickyClients', evidence, remedy),
   ];
   const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
-  const age = DSKIT.test(`${port} ${images.join()}`) ? '`-server.grpc.keepalive.max-connection-age=30s`' : '$&';
+  const [age = '$&'] = Object.entries(AGES).find(([, sign]) => sign.test(`${port} ${images.join()}`)) ?? [];
   if (clusterIP === 'None') {
     const evidence = `${port} is of a protocol whose clients keep to one address unless they balance, and look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
     const isOfAge = reused?.remedy === OF_AGE;
