@@ -38,18 +38,14 @@ export interface ControllerSession<C extends ControllerConfiguration = Controlle
  * Opens the cluster; nothing is asked of it yet. The caller closes the client.
  * @throws KubeConfigError where no cluster is named.
  */
-export const openSession = <C extends ControllerConfiguration>({
-  command,
-  config,
-  kubeconfig,
-  env,
-}: {
+export const openSession = <C extends ControllerConfiguration>(options: {
   command: string;
   config: C;
   /** Undefined: the usual places. */
   kubeconfig: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }): ControllerSession<C> => {
+  const { command, config, kubeconfig, env } = options;
   const source = loadKubeConfig(defined({ kubeconfig }));
   const own = env['LEADER_ELECTION_NAMESPACE'] ?? env['POD_NAMESPACE'] ?? source.namespace;
   return {

@@ -1,6 +1,6 @@
 // Decides the settings of everything in one namespace, by the mode that owns it. Pure.
 import type { Service } from '../../../apis/core.ts';
-import type { Cluster, Etcd, Garden, Seed } from '../../../apis/gardener.ts';
+import type { Cluster, Garden, Seed } from '../../../apis/gardener.ts';
 import { LABEL_MANAGED } from '../../../apis/names.ts';
 import { CLUSTERS, GARDENS, regardingOf } from '../../../apis/resources.ts';
 import {
@@ -9,28 +9,22 @@ import {
   decideSeedExtensionRouting,
   decideShootRouting,
 } from '../../../gardener/decide.ts';
-import { type Governing, heldByConfiguration } from '../../../gardener/extension/select.ts';
+import { heldByConfiguration } from '../../../gardener/extension/select.ts';
 import { type GardenerInformation, layerSevenOf } from '../../../gardener/catalogue.ts';
 import type { RoutingDecision } from '../../../gardener/types.ts';
 import { isMadeByDruid } from '../../../routing/etcd-clients.ts';
 import { requestedStrategy } from '../../../routing/strategy.ts';
-import type { NamespaceDecision, ObjectDecision, RoutingContext } from '../context.ts';
-import { carriesApplied, decideObjects, planService } from './objects.ts';
+import type { NamespaceDecision, ObjectDecision } from '../context.ts';
+import { type ObjectsInput, carriesApplied, decideObjects, planService } from './objects.ts';
 
 /** What is read of a namespace, whatever mode owns it. */
-interface Snapshot {
+interface Snapshot extends Pick<ObjectsInput, 'services' | 'context'> {
   readonly namespace: string;
-  readonly services: readonly Service[];
-  readonly context: RoutingContext;
 }
 
-interface GardenerSnapshot extends Snapshot {
-  /** The Extension whose configuration counts here. */
-  readonly governing?: Governing | undefined;
-}
+type GardenerSnapshot = Snapshot & Pick<ObjectsInput, 'governing'>;
 
-interface ControlPlaneSnapshot extends GardenerSnapshot {
-  readonly etcds: readonly Etcd[];
+interface ControlPlaneSnapshot extends GardenerSnapshot, Pick<ObjectsInput, 'etcds'> {
   readonly gardener: GardenerInformation;
 }
 

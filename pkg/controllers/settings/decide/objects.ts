@@ -39,6 +39,7 @@ export interface ObjectsInput {
   readonly etcds: readonly Etcd[];
   /** Whether the kube-apiserver Service of this name is behind L7 load balancing. */
   readonly layerSevenOf?: (service: string) => LayerSevenDecision;
+  /** The Extension whose configuration counts here. */
   readonly governing?: Governing | undefined;
   readonly context: RoutingContext;
 }
