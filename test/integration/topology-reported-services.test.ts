@@ -502,7 +502,16 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NoReadyEndpoints',
     /no share can be predicted \(no endpoint is ready\)$/,
-    /Pod web-0 there is not ready\. → See why Pods there are not ready/,
+    /Pod web-0 there is not ready\. → No Node of these Pods is ready\. .*`--force`/,
+  ],
+  [
+    'https://github.com/restatedev/restate/issues/3905',
+    { spec: { selector: { name: 'web' } }, endpoints: [] },
+    'NotWanted',
+    'NoEndpoints',
+    /no endpoint is ready/,
+    /No Pod has name=web; Deployment web gives app=web\. → Compare the selector/,
+    /NotRequested/,
   ],
   [
     'https://github.com/grafana/mimir/issues/1729',

@@ -184,6 +184,9 @@ export const waitingFor = (facts: Facts) => {
 /** kubernetes/kubernetes#82494 */
 const UNREADY =
   'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so again since its Node was away: delete the Pod.';
+/** kubernetes.io/docs/concepts/cluster-administration/node-shutdown; OT-CONTAINER-KIT/redis-operator#1544 */
+const LOST =
+  'No Node of these Pods is ready. Where it stays away, what makes them (a StatefulSet, an operator) waits for their end: once it is down for sure, delete the Pod with `--force`, or give the Node the taint `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` (Kubernetes 1.26 and newer).';
 const AS_SAID = 'Mend what that says (`kubectl describe pod` shows all).';
 /** docs.aws.amazon.com/eks/latest/userguide/zone-shift.html */
 const UNLISTED =
@@ -205,6 +208,7 @@ export const idlePods = (facts: Facts, zones: readonly string[]) => {
   const last = lastEvent(facts, /^(?!FailedScheduling|NodeNotReady|DNSConfig|MissingClusterDNS)/, warned);
   const said = last || unready.flatMap(({ waits }) => (waits ? ` A container waits: "${waits}".` : []))[0] || '';
   const is = unready.length > 0 ? `not ready.${said}` : 'ready, and in no slice of the Service.';
-  const remedy = unready.length === 0 ? UNLISTED : said === '' ? UNREADY : AS_SAID;
+  const isLost = index.zoneOf.size > 0 && unready.every(({ nodeName }) => !index.zoneOf.has(nodeName));
+  const remedy = unready.length === 0 ? UNLISTED : isLost ? LOST : said === '' ? UNREADY : AS_SAID;
   return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere };
 };
