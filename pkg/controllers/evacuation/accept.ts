@@ -9,13 +9,12 @@ import { createRouters } from '../../diagnosis/routers/routers.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { overloadOf } from '../../evacuation/capacity.ts';
 import { NOT_KEPT, isAccepted, refusalOf, shortageOf } from '../../evacuation/accept.ts';
-import type { ZoneRequest } from '../../evacuation/decide.ts';
 import { printMark } from '../../evacuation/slice.ts';
 import type { Cache } from '../../kubernetes/cache.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import type { Uses } from '../../kubernetes/types.ts';
 import { inOrder, readTraffic } from './order.ts';
-import type { View } from './view.ts';
+import type { createServices } from './services.ts';
 
 const ADDRESSES: Readonly<Record<string, string>> = { IPv4: '192.0.2.1', IPv6: '2001:db8::1' };
 
@@ -48,7 +47,8 @@ const keepsEvacuated = async (
   }
 };
 
-interface AcceptOptions extends Uses<'client' | 'logger'> {
+interface AcceptOptions
+  extends Uses<'client' | 'logger'>, Pick<Parameters<typeof createServices>[0], 'requestsOf' | 'view'> {
   readonly caches: { readonly nodes: Pick<Cache<Node>, 'list'> };
   readonly routers: { objects(): readonly RouterObject[] | undefined };
   /** Key of the webhook's own Service, whose slices are written first. */
@@ -56,9 +56,6 @@ interface AcceptOptions extends Uses<'client' | 'logger'> {
   running(): readonly ZoneEvacuation[];
   /** Whether the Service is in its scope, by `namespace/name`. */
   isAbout(one: ZoneEvacuation, service: string): boolean;
-  /** Of the evacuations that are about a Service, oldest first. */
-  requestsOf(service: string): readonly ZoneRequest[];
-  view(): View | undefined;
   /** Admission is waited for from now on; returns whether that takes too long already. */
   onWait(one: ZoneEvacuation): boolean;
 }

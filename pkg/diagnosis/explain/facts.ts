@@ -6,7 +6,7 @@ import { byText, countBy, defined, nameOf, refOf, sumBy } from '../../apis/value
 import { LABEL_GARDENER_ROLE, NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
-import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
@@ -30,8 +30,6 @@ import type { SnapshotIndex } from './snapshot-index.ts';
 export interface ExplainOptions extends Stated {
   /** Milliseconds since the epoch: certificates expire. */
   readonly now: number;
-  /** Of the control plane and every proxy; default: from the snapshot, for each. */
-  readonly version?: KubernetesVersion;
   /** Traffic was measured to cross zones although everything here looks right. Default false. */
   readonly crossing?: boolean;
   readonly measured?: Measured;

@@ -102,7 +102,7 @@ interface AnswerContext {
   readonly named: ReadonlyMap<string, Node>;
 }
 
-interface Draft {
+interface Draft extends Pick<NodeRouting, 'proxy' | 'gates'> {
   readonly router: RouterName;
   /** For people: `Calico eBPF`. */
   readonly title: string;
@@ -114,8 +114,6 @@ interface Draft {
   readonly doubts?: readonly string[];
   /** What else is to be known: version skew, who routes the host network. */
   readonly notes?: readonly string[];
-  readonly proxy: Proxy;
-  readonly gates?: FeatureGates;
   readonly self?: NodeRouting['self'];
 }
 

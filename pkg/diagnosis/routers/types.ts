@@ -76,7 +76,7 @@ export interface Stated {
   readonly proxy?: Extract<Proxy, { kind: 'kube-proxy' | 'cilium' | 'linkerd' }>;
   /** Of Cilium, where it routes. */
   readonly cilium?: CiliumOptions;
-  /** Of every kube-proxy. */
+  /** Of every kube-proxy, and of the control plane where it is asked about; default: from the snapshot, for each. */
   readonly version?: KubernetesVersion;
   readonly gates?: FeatureGates;
 }

@@ -1,7 +1,6 @@
 // What `kubectl topology simulate` takes, the ways to keep a Service's traffic in its zone, and the verdicts that only it knows.
 import { STRATEGIES, type Strategy } from '../../apis/names.ts';
 import type { Demand } from '../../flow/types.ts';
-import type { KubernetesVersion } from '../../routing/types.ts';
 import { DISTRIBUTION_NAMES } from '../../upstream/features.ts';
 import type { Reason, RouteInput } from '../../upstream/index.ts';
 import type { PriceTable } from '../prices.ts';
@@ -50,8 +49,6 @@ export const DEFAULT_OVERLOAD = 0.2;
 export type Weights = 'cpu' | 'nodes' | Demand;
 
 export interface SimulateOptions extends Stated, Pick<RouteInput, 'port' | 'family'> {
-  /** Of the control plane and every proxy; default: from the snapshot, for each. */
-  readonly version?: KubernetesVersion;
   /**
    * How clients are taken to be spread over the zones, and what the strategy `proportional` plans by. Default `cpu`, and
    * `nodes` where the CPU of the zones is not known.
