@@ -3444,6 +3444,14 @@ const ROWS: readonly ReportedRow[] = [
     /`client\.rack` of consumers, .*`broker\.rack` \(set already\) and `replica\.selector\.class` \(set already\)/,
   ],
   [
+    'https://github.com/GoogleCloudPlatform/gke-autoneg-controller/issues/158',
+    { annotations: { 'cloud.google.com/neg-status': '{"zones":["a","b"]}' }, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ not wanted/,
+    /has ready endpoints in c, .*`--use-svcneg=true`/,
+  ],
+  [
     'https://github.com/milvus-io/talon/issues/531',
     { endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'ghcr.io/milvus-io/talon-gateway:0.6.0' })] },
     'NotWanted',

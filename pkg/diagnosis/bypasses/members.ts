@@ -227,11 +227,10 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   const isLeader = (each: Service) => isTwin(service, each) && refOf(each).namespace === namespace;
   const leader = decides === BY_LEADER ? leading.find(isLeader) : undefined;
   const direct = leader && `Service ${nameOf(leader)} for what has to reach that one: then nothing is passed on`;
-  const strimzi = /strimzi\/kafka:[\d.]+(?=-)/.exec(named)?.[0];
+  const kafka = /strimzi\/kafka:[\d.]+(?=-)/.exec(named)?.[0];
   const there = `${set.get(`${namespace}/${service.spec?.selector?.['strimzi.io/cluster']}`)} ${own.map((each) => each.set).join()}`;
-  const marked = setting?.replace(/`[^`]+`/g, (text) => (there.includes(text) ? `${text} (set already)` : text));
-  const filled =
-    direct ?? marked?.replace('{rack}', racks.join('')).replace('{seen}', strimzi ? ` (seen: ${strimzi})` : '');
+  const said = setting?.replace(/`[^`]+`/g, (text) => (there.includes(text) ? `${text} (set already)` : text));
+  const filled = direct ?? said?.replace('{rack}', racks.join('')).replace('{seen}', kafka ? ` (seen: ${kafka})` : '');
   const ways = defined({ setting: filled && version ? knownTo(filled, version) : filled, decides: on || decides });
   const shows = (what: RegExp, isPort: boolean): boolean =>
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));

@@ -319,9 +319,19 @@ export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts,
   return say(evidence, also);
 };
 
+/** GoogleCloudPlatform/gke-autoneg-controller#158, #159 */
+const negCauses = ({ service, endpoints, name }: Facts): Cause[] => {
+  const { 'cloud.google.com/neg-status': status = '' } = service.metadata?.annotations ?? {};
+  const [, named = ''] = /"zones":\s*\[([^\]]+)/.exec(status) ?? [];
+  const lost = endpoints.flatMap(({ zone }) => (named.includes(`"${zone}"`) ? [] : zone));
+  const evidence = `Service ${name} has ready endpoints in ${listed(lost)}, and its annotation \`cloud.google.com/neg-status\` names ${named} alone: who goes by that (autoneg) leaves out the network endpoint group there.`;
+  const remedy = 'Have autoneg read ServiceNetworkEndpointGroups (`--use-svcneg=true`, in newer releases).';
+  return named === '' || lost.length === 0 ? [] : [cause('effective', 'LoadBalancerTraffic', evidence, remedy)];
+};
+
 /** Of traffic from outside, and of what Pods send to the same address: one cause. */
 export const outsideCauses = (facts: Facts, wanted: boolean): Cause[] => {
-  const all = [...entryCauses(facts, wanted).slice(0, 1), ...shutOut(facts)];
+  const all = [...[...negCauses(facts), ...entryCauses(facts, wanted)].slice(0, 1), ...shutOut(facts)];
   const [own, shut] = all;
   if (own === undefined || shut === undefined) return all;
   return [{ ...own, evidence: `${shut.evidence} ${own.evidence}`, remedy: `${shut.remedy} ${own.remedy}` }];

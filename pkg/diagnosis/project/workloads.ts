@@ -73,7 +73,6 @@ export const releaseOf = ({ 'meta.helm.sh/release-name': name }: StringMap) => n
 /** Scheduler's messages are shorter; others might be made to be slow to read. */
 const MOST_SAID = 4_096;
 
-const LONGEST_SAID = 300;
 /** What the scheduler has against each Node. */
 const unplacedOf = (object: Fields): string | undefined => {
   const own = listIn(object, 'status.conditions').find(({ reason }) => reason === 'Unschedulable');
@@ -85,7 +84,7 @@ const waitsFor = (object: Fields): string | undefined =>
   ['initContainer', 'container']
     .flatMap((which) => listIn(object, `status.${which}Statuses`))
     .map((own) => pickTexts(fieldsIn(own, 'state.waiting'), 'reason', 'message'))
-    .map(({ reason, message }) => `${reason}${message && ': '}${message.slice(0, LONGEST_SAID)}`)
+    .map(({ reason, message }) => `${reason}${message && ': '}${message.slice(0, MOST_SAID)}`)
     .find((text) => !/^(?:|PodInitializing|ContainerCreating)$/.test(text));
 
 /** A Pod as far as it shows where clients and endpoints run. */
