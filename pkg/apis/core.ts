@@ -1,6 +1,6 @@
 // The parts of Kubernetes' core/v1, coordination/v1 and discovery/v1 that this project reads or writes, and small readings of them.
 import { isFields } from './values.ts';
-import type { Condition, KubernetesObject, ObjectMeta, ObjectRef, StringMap } from './meta.ts';
+import type { Condition, KubernetesObject, ObjectRef, StringMap } from './meta.ts';
 import { ANNOTATION_HINTS, HINTS_OFF, LABEL_SERVICE_NAME, LABEL_ZONE, SWITCH_NAMESPACE, isNowhere } from './names.ts';
 
 export interface ServicePort {
@@ -105,7 +105,6 @@ export interface Endpoint {
 
 /** discovery.k8s.io/v1 EndpointSlice; the API server may send `null` for empty arrays. */
 export interface EndpointSlice extends KubernetesObject {
-  metadata?: ObjectMeta;
   addressType?: string;
   endpoints?: Endpoint[] | null;
   ports?: { name?: string; protocol?: string; port?: number; appProtocol?: string }[] | null;

@@ -1,6 +1,6 @@
 // From what meters judged to a verdict about a Service: do its connections go where hints say, on every Node with traffic?
 import { byText, firstFew, keptIn, sumBy } from '../apis/values.ts';
-import { OUTCOMES, type Outcome } from './hints.ts';
+import { type Judgement, OUTCOMES, type Outcome } from './hints.ts';
 
 export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
 /** By Service (`namespace/name`). */
@@ -71,11 +71,9 @@ export const verdictOf = (nodes: NodeCounts): Verdict => {
 };
 
 /** Connections that a meter judged between two readings. */
-interface Step {
+interface Step extends Pick<Judgement, 'service' | 'outcome'> {
   readonly at: number;
   readonly node: string;
-  readonly service: string;
-  readonly outcome: Outcome;
   readonly count: number;
 }
 

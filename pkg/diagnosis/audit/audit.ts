@@ -7,7 +7,7 @@ import type { Finding, Severity } from '../check/check.ts';
 import { diagnose } from '../explain/explain.ts';
 import type { ExplainOptions } from '../explain/facts.ts';
 import { type SnapshotIndex, indexSnapshot, racedNodes } from '../explain/snapshot-index.ts';
-import { type CauseReason, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf } from '../explain/reasons.ts';
+import { type Cause, LATE_ZONE_VERSIONS, NO_ZONES, counted, listed, remedyOf } from '../explain/reasons.ts';
 import { flowsByService, measuredParts } from '../measured.ts';
 import { serviceKeyOfRef, sortedServices } from '../models/lookup.ts';
 import { type Tariff, weightedSum } from '../prices.ts';
@@ -31,12 +31,10 @@ export interface AuditOptions extends ExplainOptions {
 }
 
 /** Something about the cluster as a whole, which may concern every Service. */
-export interface ClusterFinding {
-  readonly reason: CauseReason | keyof typeof AUDIT_REASONS;
+export interface ClusterFinding extends Pick<Cause, 'evidence' | 'remedy'> {
+  readonly reason: Cause['reason'] | keyof typeof AUDIT_REASONS;
   /** It is there; `possible`: objects cannot show whether it is. */
   readonly certainty: 'seen' | 'possible';
-  readonly evidence: string;
-  readonly remedy: string;
 }
 
 const SEVERITY: Partial<Readonly<Record<AuditGroup, Severity>>> = { Fails: 'error', Costs: 'warning' };
