@@ -28,8 +28,6 @@ interface Container {
   args: string[];
   env: { name: string; value?: string }[];
   ports: { name: string; containerPort: number }[];
-  livenessProbe: { httpGet: { port: string } };
-  readinessProbe: { httpGet: { port: string } };
   resources: { requests?: object; limits?: { cpu?: string } };
   securityContext: object;
   volumeMounts: { name: string; mountPath: string; readOnly?: boolean }[];

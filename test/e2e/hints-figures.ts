@@ -16,8 +16,6 @@ export interface StoredVersion {
   readonly name: string;
   readonly generation: number;
   readonly slice: EndpointSlice;
-  /** Monotonic milliseconds at which it arrived here. */
-  readonly arrivedAt: number;
 }
 
 export interface SliceHistory {
@@ -35,7 +33,6 @@ const versionOf = (type: StoredVersion['type'], slice: EndpointSlice): StoredVer
   name: slice.metadata?.name ?? '',
   generation: slice.metadata?.generation ?? 0,
   slice,
-  arrivedAt: performance.now(),
 });
 
 /** Begins with the versions of now; nothing that is stored after this resolves is missed. */

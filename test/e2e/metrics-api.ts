@@ -23,16 +23,10 @@ export interface PodReading {
 }
 
 export interface MetricsApi {
-  /** Sets what is known of Pods; a Pod's reading replaces the one before. Of no effect where `readings` is given. */
-  set(...readings: readonly PodReading[]): void;
-  /** Forgets all. */
-  forget(): void;
+  /** Has seen every Pod that there is now, each at a tenth of a core. Of no effect where `readings` is given. */
+  measure(): Promise<void>;
   /** Whether requests for metrics are answered with 503 from now on. */
   unavailable: boolean;
-  /** Makes the group known to the API server and waits until it can be asked. Done by the start. */
-  register(): Promise<void>;
-  /** Makes the group unknown, as in a cluster without metrics-server; the server goes on. */
-  unregister(): Promise<void>;
   /** Ends the server: the group stays known, and the API server answers 503. */
   stop(): Promise<void>;
 }
@@ -43,8 +37,6 @@ const ROOT = `/apis/${GROUP_VERSION}`;
 const PODS = new RegExp(`^${ROOT}(?:/namespaces/([^/]+))?/pods(?:/([^/]+))?$`, 'u');
 const PORT = 10_443;
 const SERVICE = { namespace: 'kube-system', name: 'metrics-server' };
-const API_SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices';
-const API_SERVICE = `v1beta1.${GROUP}`;
 const DISCOVERY = {
   kind: 'APIResourceList',
   apiVersion: 'v1',
@@ -99,13 +91,13 @@ const answerTo = (url: URL, readings: (namespace?: string) => Iterable<PodReadin
 
 /**
  * Starts it, registers it, and returns when `kubectl top pods` would work: about a second. One per bed. `readings` is asked for every
- * request, with the namespace that it is about, and may give others too. Default: what `set` was given.
+ * request, with the namespace that it is about, and may give others too. Default: what `measure` saw.
  */
 export const startMetricsApi = async (
   bed: Bed,
   { readings }: { readonly readings?: (namespace?: string) => Iterable<PodReading> } = {},
 ): Promise<MetricsApi> => {
-  const table = new Map<string, PodReading>();
+  let seen: readonly PodReading[] = [];
   const pair = await bed.pki.serving('metrics-api', [serviceHost(SERVICE)]);
   const server = createServer(
     {
@@ -124,38 +116,24 @@ export const startMetricsApi = async (
         ? failure(401, 'Unauthorized', 'only the aggregator may ask')
         : api.unavailable && PODS.test(asked.pathname)
           ? failure(503, 'ServiceUnavailable', 'the test wants it so')
-          : answerTo(asked, readings ?? (() => table.values()));
+          : answerTo(asked, readings ?? (() => seen));
       response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     },
   );
   server.listen(PORT, controlPlaneAddresses.ipv4);
   await once(server, 'listening');
   await exposeProgram(bed.api, { ...SERVICE, targetPort: PORT });
-  const answer = (): Promise<unknown> => bed.api.get(`${ROOT}/namespaces/default/pods`);
   const api: MetricsApi = {
-    set(...given) {
-      for (const reading of given) table.set(`${reading.namespace}/${reading.pod}`, reading);
-    },
-    forget: () => table.clear(),
     unavailable: false,
-    async register() {
-      const priorities = { groupPriorityMinimum: 100, versionPriority: 100 };
-      const caBundle = base64Of(bed.pki.authority.certificate);
-      await bed.api.create(API_SERVICES, {
-        apiVersion: 'apiregistration.k8s.io/v1',
-        kind: 'APIService',
-        metadata: { name: API_SERVICE },
-        spec: { group: GROUP, version: 'v1beta1', ...priorities, service: SERVICE, caBundle },
-      });
-      await waitFor('the metrics API behind the aggregator', answer, () => true);
-    },
-    async unregister() {
-      await bed.api.delete(`${API_SERVICES}/${API_SERVICE}`);
-      await waitFor(
-        'the metrics API unknown to the API server',
-        () => answer().then(undefined, (error: Error) => error.message),
-        (said) => typeof said === 'string' && said.includes(' 404 '),
-      );
+    async measure() {
+      const pods = await bed.api.list('/api/v1/pods');
+      const numbers = { cores: 0.1, sampledAt: Date.now() / 1000, window: 15 };
+      seen = pods.map(({ metadata: { namespace = '', name, labels = {} } }) => ({
+        namespace,
+        pod: name,
+        labels,
+        ...numbers,
+      }));
     },
     async stop() {
       server.close();
@@ -163,6 +141,15 @@ export const startMetricsApi = async (
       await once(server, 'close');
     },
   };
-  await api.register();
+  const priorities = { groupPriorityMinimum: 100, versionPriority: 100 };
+  const caBundle = base64Of(bed.pki.authority.certificate);
+  await bed.api.create('/apis/apiregistration.k8s.io/v1/apiservices', {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: `v1beta1.${GROUP}` },
+    spec: { group: GROUP, version: 'v1beta1', ...priorities, service: SERVICE, caBundle },
+  });
+  const answer = (): Promise<unknown> => bed.api.get(`${ROOT}/namespaces/default/pods`);
+  await waitFor('the metrics API behind the aggregator', answer, () => true);
   return api;
 };

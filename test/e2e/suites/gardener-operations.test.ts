@@ -98,13 +98,6 @@ describe('gardener: the pages of docs/operations', () => {
   const deployAll = async (enabled: boolean): Promise<void> => {
     for (const component of OWNED) await gardenlet.deploy(component, { namespace: SHOOT, enabled, runtime: '1.34.4' });
   };
-  /** What metrics-server knows of each Pod that there is now. */
-  const measure = async (): Promise<void> => {
-    for (const { metadata } of await bed().api.list('/api/v1/pods')) {
-      const { name, namespace: of = '', labels = {} } = metadata;
-      metrics?.set({ namespace: of, pod: name, labels, cores: 0.1, sampledAt: Date.now() / 1_000, window: 15 });
-    }
-  };
 
   /** What gardenlet has on a seed for a Shoot: its namespace, its Cluster, its control plane. */
   const createControlPlane = async (): Promise<void> => {
@@ -241,7 +234,7 @@ describe('gardener: the pages of docs/operations', () => {
   describe('with an alert', () => {
     read(`${ALERTS}README.md`);
     it('knows the names that an alert gives', async () => {
-      await measure();
+      await metrics?.measure();
       const pod = (await bed().api.list(`/api/v1/namespaces/${extension}/pods`)).find(
         ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'endpointslice-webhook',
       );

@@ -100,14 +100,6 @@ describe('a new operator', () => {
   };
   const nothingOfOurs = (): Promise<unknown> => waitFor('nothing of ours', leftovers, ({ length }) => length === 0);
 
-  /** metrics-server has seen every Pod that there is now. */
-  const measure = async (): Promise<void> => {
-    for (const { metadata } of await bed().api.list('/api/v1/pods')) {
-      const { name, namespace = '', labels = {} } = metadata;
-      metrics.set({ namespace, pod: name, labels, cores: 0.1, sampledAt: Date.now() / 1000, window: 15 });
-    }
-  };
-
   describe('on any cluster, with helm', () => {
     read(INSTALL, 'Any other cluster', ({ text }) => text.startsWith('helm'));
     it('has two components that become ready', () =>
@@ -150,7 +142,7 @@ describe('a new operator', () => {
 
     read(`${ALERTS}README.md`);
     it('knows the names that an alert gives', async () => {
-      await measure();
+      await metrics.measure();
       const pod = (await bed().api.list(`/api/v1/namespaces/topology-aware-routing/pods`)).find(
         ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'endpointslice-webhook',
       );
