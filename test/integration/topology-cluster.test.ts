@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { CLUSTER_ROLES, resource as resourceOf } from '../../pkg/apis/resources.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
+import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { listObjects } from '../../cmd/kubectl-topology/input/cluster.ts';
 import { NAMING_CONFIGS } from '../../cmd/kubectl-topology/input/resources.ts';
 import { service, kubeProxy } from '../fixtures/core.ts';
@@ -160,6 +161,14 @@ describe('kubectl topology, on a cluster', function onCluster() {
     });
   }
 
+  it('simulate sees what is in force, and lists no Pods but those of data planes', async () => {
+    const report = await topologyJson<SimulationReport>(['simulate', 'shop/web', ...access]);
+    expect(report.now).to.deep.include({ mode: 'PreferSameZone', hinted: 3, inZoneShare: 1 });
+    expect([report.kubernetesVersion, report.recommendation.improves]).to.deep.equal(['1.34', false]);
+    expect(selectorsOf('endpointslices')).not.to.deep.equal([]);
+    expect(selectorsOf('pods')).not.to.include('');
+  });
+
   it('says what it may not read and goes on without', async () => {
     for (const resource of ['pods', 'mutatingwebhookconfigurations', 'events'])
       sandbox.addFault({ kind: 'status', match: { resource }, code: 403 });
@@ -271,6 +280,7 @@ describe('kubectl topology, on a cluster', function onCluster() {
       [['explain', '-n', 's'], 'shop'],
       [['explain', '-n', 'shop', 'w'], 'web'],
       [['explain', 'shop/'], 'shop/web'],
+      [['simulate', 'shop/'], 'shop/web'],
       [['route', '-n', 'shop', '--service', ''], 'web'],
     ];
     for (const [[command = '', ...words], offered] of asked) {

@@ -1,15 +1,13 @@
 // `kubectl topology simulate` as it is called: its flags, its tables of prices and its exit codes.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import { temporaryFolder, useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
-import { ZONES, nodes, webPod } from './topology-objects.ts';
 import { EXAMPLE, PRICES, example, simulated, DEMAND } from './topology-simulate-example.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 import { node, service } from '../fixtures/core.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import type { Sandbox } from '../sandbox/types.ts';
 import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 
 describe('kubectl topology simulate, its flags', () => {
@@ -92,60 +90,6 @@ describe('kubectl topology simulate, its flags', () => {
   it('exit code 0 with --fail-on improvable where nothing is better', async () => {
     const { code } = await runTopology(['simulate', 'web', '-f', clusterFile('effective'), '--fail-on', 'improvable']);
     expect(code).to.equal(0);
-  });
-
-  it('help has examples; completion knows Services, flags and choices', async () => {
-    const help = await runTopology(['simulate', '--help']);
-    expect(help.out).to.contain('kubectl topology simulate shop/web --gb-per-day 500');
-    const complete = async (...words: string[]): Promise<string[]> =>
-      (await runTopology(['__complete', ...words])).out.split('\n').map((line) => line.split('\t')[0] ?? '');
-    expect(await complete('simulate', '-f', EXAMPLE, '-n', 'shop', '')).to.include('checkout');
-    expect(await complete('simulate', '--gb')).to.include('--gb-per-day');
-    expect(await complete('simulate', '--proxy', 'c')).to.include('cilium');
-    expect(await complete('sim')).to.include('simulate');
-  });
-});
-
-describe('kubectl topology simulate, on a cluster', function onCluster() {
-  this.timeout(180_000);
-  const folder = useFolder();
-  let sandbox: Sandbox;
-  before(async () => {
-    sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
-    for (const name of ['shop', 'garden'])
-      await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-    sandbox.seed(nodes({ kubeletVersion: 'v1.34.2' }));
-    sandbox.seed(ZONES.map(webPod));
-    const spec = { trafficDistribution: 'PreferSameZone' };
-    await sandbox.apply(service({ metadata: { name: 'web', namespace: 'shop' }, spec }));
-    await sandbox.settled();
-  });
-  after(async () => {
-    await sandbox.stop();
-  });
-
-  const read = async (...flags: string[]): Promise<{ report: SimulationReport; resources: Set<string> }> => {
-    sandbox.clearRequests();
-    const access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
-    const report = await topologyJson<SimulationReport>(['simulate', 'shop/web', ...access, ...flags]);
-    const own = sandbox.requests.filter(({ user }) => user === 'reader');
-    expect(new Set(own.map(({ method }) => method))).to.deep.equal(new Set(['GET']));
-    return { report, resources: new Set(own.map(({ resource }) => resource ?? '')) };
-  };
-
-  /** Pods of all kinds were listed, not only those of data planes. */
-  const everyPod = (): boolean =>
-    sandbox.requests.some(
-      ({ user, resource, query }) => user === 'reader' && resource === 'pods' && query['labelSelector'] === undefined,
-    );
-
-  it('reads what it needs and nothing else, and writes nothing', async () => {
-    const { report, resources } = await read();
-    expect(report.now).to.deep.include({ mode: 'PreferSameZone', hinted: 3, inZoneShare: 1 });
-    expect(report.kubernetesVersion).to.equal('1.34');
-    expect(report.recommendation.improves).to.equal(false);
-    expect(resources.has('endpointslices')).to.equal(true);
-    expect(everyPod()).to.equal(false);
   });
 });
 
