@@ -9,9 +9,6 @@ import { type TemporaryFolder, temporaryFolder, useFolder } from '../fixtures/te
 import { clusterFile, CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
-import { flowPolicyDefinition } from '../../hack/lib/crd.ts';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import type { SurvivalReport } from '../../pkg/diagnosis/survival/survival.ts';
 import { endpoint, node, service, slice } from '../fixtures/core.ts';
 
 const listOf = (items: readonly unknown[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
@@ -225,49 +222,4 @@ describe('kubectl topology audit --without, on files', () => {
       expect(err).to.contain(message);
     });
   }
-});
-
-describe('kubectl topology audit --without, on a cluster', () => {
-  const folder = useFolder();
-  let sandbox: Sandbox;
-  let access: readonly string[];
-  before(async () => {
-    sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2', endpointSliceController: false });
-    sandbox.seed([
-      ...['eu-1a', 'eu-1b', 'eu-1c'].map((zone) => node({ zone })),
-      service({ metadata: { name: 'server' } }),
-      slice({ service: 'server' }),
-    ]);
-    await sandbox.apply(flowPolicyDefinition());
-    access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
-  });
-  after(async () => {
-    await sandbox.stop();
-  });
-
-  const resources = (): Set<string> =>
-    new Set(sandbox.requests.filter(({ user }) => user === 'reader').map(({ resource }) => resource ?? ''));
-
-  it('lists and changes nothing, and reads Pods of all kinds only where a FlowPolicy speaks of their requests', async () => {
-    sandbox.clearRequests();
-    const report = await topologyJson<SurvivalReport>(['audit', '--without', 'eu-1a', ...access]);
-    expect([report.survives, report.services.length]).to.deep.equal([true, 1]);
-    const verbs = sandbox.requests.filter(({ user }) => user === 'reader').map(({ verb }) => verb);
-    expect(new Set(verbs)).to.deep.equal(new Set(['list', 'raw']));
-    expect(resources()).to.include.members(['nodes', 'services', 'endpointslices', 'flowpolicies']);
-    const everyPod = (): number =>
-      sandbox.requests.filter(({ resource, query }) => resource === 'pods' && query['labelSelector'] === undefined)
-        .length;
-    expect(everyPod()).to.equal(0);
-    sandbox.seed([
-      {
-        apiVersion: 'topology.extensions.gardener.cloud/v1alpha1',
-        kind: 'FlowPolicy',
-        metadata: { name: 'server', namespace: 'default' },
-        status: { conditions: [{ type: 'Observed', status: 'True' }], zones: [{ zone: 'eu-1a', demand: '1' }] },
-      } as KubernetesObject,
-    ]);
-    await topologyJson<SurvivalReport>(['audit', '--without', 'eu-1a', ...access]);
-    expect(everyPod()).to.equal(1);
-  });
 });

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
-import { CLUSTER_ROLES, resource as resourceOf } from '../../pkg/apis/resources.ts';
+import { CLUSTER_ROLES, FLOW_POLICIES, apiVersionOf, resource as resourceOf } from '../../pkg/apis/resources.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
+import type { SurvivalReport } from '../../pkg/diagnosis/survival/survival.ts';
+import { flowPolicyDefinition } from '../../hack/lib/crd.ts';
 import { listObjects } from '../../cmd/kubectl-topology/input/cluster.ts';
 import { NAMING_CONFIGS } from '../../cmd/kubectl-topology/input/resources.ts';
 import { service, kubeProxy } from '../fixtures/core.ts';
@@ -144,6 +146,7 @@ describe('kubectl topology, on a cluster', function onCluster() {
     ['plan', '--service', 'shop/web', '--weights', 'cpu'],
     ['simulate', 'shop/web'],
     ['audit', '-A'],
+    ['audit', '--without', 'eu-1a'],
     ['__complete', 'explain', '-n', 'shop', ''],
   ];
   for (const [command = '', ...args] of READING) {
@@ -167,6 +170,24 @@ describe('kubectl topology, on a cluster', function onCluster() {
     expect([report.kubernetesVersion, report.recommendation.improves]).to.deep.equal(['1.34', false]);
     expect(selectorsOf('endpointslices')).not.to.deep.equal([]);
     expect(selectorsOf('pods')).not.to.include('');
+  });
+
+  it('audit --without lists Pods of all kinds only where a FlowPolicy speaks of their requests', async () => {
+    await sandbox.apply(flowPolicyDefinition());
+    const ask = () => topologyJson<SurvivalReport>(['audit', '--without', 'eu-1a', ...access]);
+    const { survives, services } = await ask();
+    expect([survives, services.length]).to.deep.equal([true, 1]);
+    expect(selectorsOf('pods')).not.to.include('');
+    const status = { conditions: [{ type: 'Observed', status: 'True' }], zones: [{ zone: 'eu-1a', demand: '1' }] };
+    const policy: object = {
+      apiVersion: apiVersionOf(FLOW_POLICIES),
+      kind: FLOW_POLICIES.kind,
+      metadata: { name: 'web', namespace: 'shop' },
+      status,
+    };
+    sandbox.seed([policy]);
+    await ask();
+    expect(selectorsOf('pods')).to.include('');
   });
 
   it('says what it may not read and goes on without', async () => {
