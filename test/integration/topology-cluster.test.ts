@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { CLUSTER_ROLES, FLOW_POLICIES, apiVersionOf, resource as resourceOf } from '../../pkg/apis/resources.ts';
+import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import type { Explanation } from '../../pkg/diagnosis/explain/explain.ts';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
@@ -170,6 +171,19 @@ describe('kubectl topology, on a cluster', function onCluster() {
     expect([report.kubernetesVersion, report.recommendation.improves]).to.deep.equal(['1.34', false]);
     expect(selectorsOf('endpointslices')).not.to.deep.equal([]);
     expect(selectorsOf('pods')).not.to.include('');
+  });
+
+  it('explain and simulate ask for policies of Services with a planned strategy only, and go on without', async () => {
+    await sandbox.apply(web({ metadata: { name: 'planned', labels: { [LABEL_STRATEGY]: 'load-aware' } } }));
+    await sandbox.settled();
+    for (const name of ['web', 'planned']) {
+      for (const command of ['explain', 'simulate']) {
+        sandbox.clearRequests();
+        const { code, err } = await runTopology([command, `shop/${name}`, ...access]);
+        const asked = sandbox.requests.some(({ user, path }) => user === 'reader' && path.includes('/flowpolicies'));
+        expect([code, err, asked], `${command} ${name}`).to.deep.equal([0, '', name === 'planned']);
+      }
+    }
   });
 
   it('audit --without lists Pods of all kinds only where a FlowPolicy speaks of their requests', async () => {

@@ -2,13 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { temporaryFolder, useFolder } from '../fixtures/temporary-folder.ts';
+import { useFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { EXAMPLE, PRICES, example, simulated, DEMAND } from './topology-simulate-example.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
-import { node, service } from '../fixtures/core.ts';
-import { startSandbox } from '../sandbox/sandbox.ts';
-import { LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 
 describe('kubectl topology simulate, its flags', () => {
   const folder = useFolder();
@@ -93,8 +90,7 @@ describe('kubectl topology simulate, its flags', () => {
   });
 });
 
-describe('kubectl topology simulate, with a flow controller', function withFlowController() {
-  this.timeout(180_000);
+describe('kubectl topology simulate, with a flow controller', () => {
   const policy = {
     apiVersion: 'topology.extensions.gardener.cloud/v1alpha1',
     kind: 'FlowPolicy',
@@ -119,36 +115,5 @@ describe('kubectl topology simulate, with a flow controller', function withFlowC
     expect(out).to.contain(
       'Clients as the FlowPolicy observed them, 3 cores; endpoints by requests of their Pods: 5 cores',
     );
-  });
-
-  it('as explain does, asks a cluster for policies of Services with a planned strategy only, and goes on without', async () => {
-    const folder = temporaryFolder();
-    const sandbox = await startSandbox({ kubernetesVersion: 'v1.34.2' });
-    try {
-      await sandbox.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
-      sandbox.seed([node({ zone: 'eu-1a' }), node({ zone: 'eu-1b' })]);
-      const labels = { [LABEL_STRATEGY]: 'load-aware' };
-      await sandbox.apply(service());
-      await sandbox.apply(service({ metadata: { name: 'planned', namespace: 'default', labels } }));
-      await sandbox.settled();
-      const access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
-      for (const name of ['server', 'planned']) {
-        // Nothing is ready here, which is all there is to say.
-        const nothing = `error: Service default/${name} has no ready IPv4 endpoint for port https`;
-        for (const [command, end] of [
-          ['explain', [0, undefined]],
-          ['simulate', [2, nothing]],
-        ] as const) {
-          sandbox.clearRequests();
-          const { code, err } = await runTopology([command, `default/${name}`, ...access]);
-          const asked = sandbox.requests.some(({ user, path }) => user === 'reader' && path.includes('/flowpolicies'));
-          const last = code === 0 ? undefined : err.split('\n').at(-2);
-          expect([[code, last], asked], `${command} ${name}`).to.deep.equal([end, name === 'planned']);
-        }
-      }
-    } finally {
-      await sandbox.stop();
-      folder.remove();
-    }
   });
 });
