@@ -34,7 +34,7 @@ const io = (layers: readonly string[], ...packages: string[]): Layer => ({
 
 /** Which layer may import what. `cmd` is each command's composition root and may import everything below it. */
 export const LAYERS: Readonly<Record<string, Layer>> = {
-  apis: { layers: [], packages: ['@sinclair/typebox', 'ajv', 'yaml'], builtins: [], pure: true },
+  apis: { layers: [], packages: ['@sinclair/typebox', 'ajv', 'js-yaml', 'yaml'], builtins: [], pure: true },
   routing: pure(),
   gardener: pure('routing'),
   hints: pure('routing'),
