@@ -733,6 +733,14 @@ const ROWS: readonly ReportedRow[] = [
     /all Nodes have the label.* kubectl label node node-0 node-1 node-2 node\.kubernetes\.io\/exclude-\S+balancers-/,
   ],
   [
+    'https://github.com/metallb/metallb/issues/1728',
+    { spec: BALANCED, annotations: METALLB, extra: [advertisement('L2Advertisement', {})] },
+    'Effective',
+    'LoadBalancerTraffic',
+    /^! .*through the one Node that announces its address/,
+    /`nodeSelectors` of an L2Advertisement \(MetalLB from 0\.13; web has none\)/,
+  ],
+  [
     'https://github.com/metallb/metallb/issues/1762',
     {
       annotations: METALLB,

@@ -36,7 +36,7 @@ const crossing = (reach: string, look = ''): Kind => ({
 const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const BY_SELECTORS =
-  'announce where `nodeSelectors` of an L2Advertisement (MetalLB from 0.13) for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
+  'announce where `nodeSelectors` of an L2Advertisement (MetalLB from 0.13{open}) for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const OPENELB_ANY = `OpenELB was seen to announce from Nodes without a Pod (openelb/openelb#323, open). ${ANYWHERE}`;
 const ELECTION = 'svc_election';

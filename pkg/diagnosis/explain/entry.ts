@@ -51,6 +51,8 @@ export const entryOf = (facts: Facts) => {
   // Of each kind that has a say some selector has to match: MetalLB has to have a peer there.
   const peers = itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer');
   const deciders = [announcers, ports, nodesByAnnotation(service), peers].filter((own) => own.length > 0);
+  // metallb/metallb#1728
+  const wide = announcers.find(({ kind, nodes: at }) => kind === 'L2Advertisement' && at.length === 0);
   const at = ({ blind, daemonSet, ...kind }: Kind) => {
     // Where its Pods are not seen, their selectors say it.
     const runners = index.bypasses.daemonSets.filter(({ name }) => daemonSet?.test(name));
@@ -92,8 +94,9 @@ export const entryOf = (facts: Facts) => {
     const enters = isLocal || isClosed || isStranded ? `${kind.enters}${local} (${by})` : kind.enters;
     /** With the ready Nodes through which it may enter, the load balancers that use its node ports, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
+    const remedy = kind.remedy.replace('{open}', wide ? `; ${wide.name} has none` : '');
     const found = { ...kind, policy, enters, takers, unused, isMarked, failure, isStranded: isStranded || isClosed };
-    return { ...found, doors: ports.length, ...(isBlind && { blind }) };
+    return { ...found, remedy, doors: ports.length, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
   // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.
