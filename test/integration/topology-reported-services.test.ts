@@ -314,6 +314,11 @@ const membersOf = (...roles: readonly string[]) =>
   roles.map((role, index) => podOf(`pg-${index}`, { nodeName: `node-${index}` }, { cluster: 'pg', role }));
 const times = (zone: string, count: number): string[] => Array.from({ length: count }, () => zone);
 
+const REDIRECTED = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
+  ...REDIRECT.spec,
+  redirectBackend: { localEndpointSelector: { matchLabels: { app: 'web' } } },
+});
+
 const ROWS: readonly ReportedRow[] = [
   // The CPU heuristic.
   [
@@ -1722,18 +1727,24 @@ const ROWS: readonly ReportedRow[] = [
     {
       spec: CLOSE,
       plane: zonalCilium('1.18.1'),
-      extra: [
-        inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
-          ...REDIRECT.spec,
-          redirectBackend: { localEndpointSelector: { matchLabels: { app: 'web' } } },
-        }),
-        { ...WAITING, spec: MESHED.spec, status: READY },
-      ],
+      extra: [REDIRECTED, { ...WAITING, spec: MESHED.spec, status: READY }],
     },
     'Ineffective',
     'NoLocalEndpoints',
-    /^✗ ineffective: no share can be predicted \(Nodes without a Pod for its local redirect reach none\)/,
+    /^✗ ineffective: no share can be predicted \(its local redirect fails for some clients\)/,
     /what is sent from 2 of 3 Nodes, which have none \(node-1, node-2\), fails .*→ Run such a Pod .*, or Cilium 1\.18\.2/,
+  ],
+  [
+    'https://github.com/cilium/cilium/issues/28918',
+    {
+      spec: CLOSE,
+      plane: zonalCilium('1.14.3'),
+      extra: [REDIRECTED, { ...WAITING, spec: { ...MESHED.spec, hostNetwork: true }, status: READY }],
+    },
+    'Ineffective',
+    'NoLocalEndpoints',
+    /^✗ ineffective: no share can be predicted \(its local redirect fails for some clients\)/,
+    /what others in that network send gets no answer\. → Run Cilium 1\.15 or newer, or that Pod without `hostNetwork`/,
   ],
   [
     'https://github.com/cloudnativelabs/kube-router/issues/1774',

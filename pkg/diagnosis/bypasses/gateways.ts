@@ -84,11 +84,16 @@ const BY_ADDRESS = {
   unsure: true,
 } as const;
 
-/** What is sent from Nodes without a Pod for it: cilium/cilium#41450, #41463; what is named by the cluster IP: #43800, #45412. */
+/** What is sent from Nodes without a Pod for it: cilium/cilium#41450, #41463; from the network that the Pod is in: #28918, #26144; what is named by the cluster IP: #43800, #45412. */
 export const ofRedirect = ({ namespace, takers, settings }: EntryObject, { pods, nodes, images }: BypassIndex) => {
   const isOf = (tag: RegExp): boolean => images.some((image) => tag.test(image));
   if (settings['address'] !== undefined) return isOf(/\bcilium:v1\.(?:1[89]|2)/) ? BY_ADDRESS : undefined;
   const own = takers && pods.get(namespace)?.filter((pod) => pod.ready && matchesSelector(takers, pod.labels));
+  if (own?.some(({ inHost }) => inHost) && isOf(/\bcilium:v1\.(?:\d|1[0-4])\./)) {
+    const decides =
+      'Cilium hands what Pods send to it to a Pod on their own Node; that one is in the network of the host, and up to Cilium 1.14 what others in that network send gets no answer';
+    return { decides, setting: 'Cilium 1.15 or newer, or that Pod without `hostNetwork`', fails: true } as const;
+  }
   const bare = nodes.map(nameOf).filter((node) => own?.every(({ nodeName }) => nodeName !== node));
   if (own === undefined || own.length === 0 || bare.length === 0) return undefined;
   const fails = isOf(/\bcilium:v1\.18\.[01]\b/) || undefined;

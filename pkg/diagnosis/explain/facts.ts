@@ -324,7 +324,7 @@ export const worstOf = (all: readonly Pick<Facts['traffics'][number], 'traffic' 
 
 /** Why no share can be predicted although endpoints have zones; kubernetes/ingress-nginx#5893: before 1.22 the API server keeps these keys with the gate ServiceTopology alone. */
 export const unpredictable = ({ bypasses, service, version }: Pick<Facts, 'bypasses' | 'service' | 'version'>) => {
-  if (bypasses.some(({ fails }) => fails)) return 'Nodes without a Pod for its local redirect reach none';
+  if (bypasses.some(({ fails }) => fails)) return 'its local redirect fails for some clients';
   if (bypasses.some(({ adds }) => adds !== undefined))
     return 'endpoints of other clusters get a share, and are not among these objects';
   return service.spec?.topologyKeys && !atLeast(version, 22)

@@ -106,6 +106,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
     ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object), unplaced: unplacedOf(object) }),
     ...defined({ claims: claims.length > 0 ? claims : undefined, waits: waitsFor(object) }),
+    ...defined({ inHost: ifTrue(fieldsIn(object, 'spec')['hostNetwork'] === true) }),
     ...meshOf(object, metadata),
   };
 };
