@@ -2264,6 +2264,23 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /write to the ingesters of the ring/,
   ],
   [
+    'https://github.com/keycloak/keycloak/pull/29581',
+    {
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+      extra: [
+        ...members('keycloak/keycloak:25.0.4').extra,
+        beside(
+          'v1',
+          'Service',
+          { clusterIP: 'None', selector: OF_WEB, ports: [{ port: 8080 }] },
+          { name: 'keycloak-headless' },
+        ),
+      ],
+    },
+    GOES_ON,
+    /a nodeSelector .*Keycloak 25, for embedded caches/,
+  ],
+  [
     'https://github.com/grafana/mimir/issues/16434',
     {
       extra: [
@@ -2502,6 +2519,7 @@ const PROGRAMS: readonly (readonly [source: string, image: string, port: number,
     /`consumer\.client\.rack`(?!.*broker\.rack)/,
   ],
   ['Typesense, High Availability', 'typesense/typesense:27.0', 8108, GOES_ON, /passes on.*reads need none/],
+  ['nsqio/nsq#1301', 'nsqio/nsq:v1.3.0', 4161, MEMBERS, /name servers.*`--topology-zone`/],
   ['vernemq/vernemq#2175', 'emqx/emqx:5.8.0', 1883, /StickyClients.*may go on/, /passes messages on.*`emqx_ctl reb/],
   ['Galera 3.x, wsrep_provider_options', 'bitnami/mariadb-galera:11', 3306, GOES_ON, /all others.*`gmcast\.segment`/],
   ['apache/druid#18136', 'apache/druid:34.0.0', 8082, GOES_ON, /`druid\.broker\.select\.tier=preferred`/],

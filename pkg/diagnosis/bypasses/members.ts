@@ -27,6 +27,8 @@ const RACKS: Readonly<Record<string, RegExp>> = {
   // strimzi/strimzi-kafka-operator#6492, #7339
   '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer{seen}, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`':
     /strimzi\/kafka:|-kafka-(?:brokers|bootstrap)$/,
+  // open-telemetry/opentelemetry-collector-contrib#42345, grafana/alloy#6952
+  '; of OpenTelemetry Collectors `rack_id` of the receiver (after September 2025)': /opentelemetry|\/alloy:/,
   // bitnami/charts#14495, #13308, #25645
   '; on AWS `brokerRackAssignment: aws-az` of its chart (from November 2022 on, but for those from Kafka 3.5 up to May 2024) sets `broker.rack` to the ID of the zone (as `use2-az2`), and `client.rack` has to be that ID, not the name of the zone':
     /bitnami\w*\/kafka:/,

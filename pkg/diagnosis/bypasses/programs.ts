@@ -103,6 +103,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   // apache/pulsar#3104, #3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
   [/pulsar|^:6650$/, 'none for a topic: one broker serves it; near clients by `ns-isolation-policy`', /^:665\d$/],
+  [/nsq(?:io|d|lookupd)/, '`--topology-zone` of nsqd, and the zone of consumers (after April 2024)', true, BY_NAME], // nsqio/nsq#1301, nsqio.github.io#89
   [/emqx|vernemq|hivemq\d?/, NONE, true, BY_QUEUE], // emqx-docs "Node Evacuation and Cluster Load Rebalancing"; vernemq/vernemq#2175
   [/galera|xtradb-cluster/, '`gmcast.segment` by zone in `wsrep_provider_options` (once to each)', true, BY_COPY], // percona.com "New wsrep_provider_options in Galera 3.x"
   [/\bnats\b|^:4222$/, OF_NATS, 'several', BY_QUEUE],
@@ -137,6 +138,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/\bdruid/, '`druid.broker.select.tier=preferred`, a tier by zone (releases after July 2025)', true, BY_ROLES],
   [/\bpinot/, '`orderedPreferredPools` of queries, a pool of servers by zone (1.4 and newer)', true, BY_ROLES],
   [/\bdoris/, '`resource_tags.location` of users, with backends grouped by zone', true, BY_ROLES],
+  [/keycloak\S*-(?:headless|discovery)$/, `${IN_ONE} (guides of Keycloak 25, for embedded caches)`, true, BY_PARTS], // keycloak/keycloak#29258, #29581
   [/seaweedfs/, '`-dataCenter` of filers and volume servers by zone (releases after August 2022)', true, BY_PARTS],
   [/\b(?:starrocks|milvus|skywalking-oap|spicedb|quickwit|risingwave|greptime|presto)/, NONE, true, BY_ROLES], // apache/skywalking advanced-deployment.md; authzed/docs#387; quickwit-oss/quickwit node-config.md; docs.risingwave.com, docs.greptime.com on architecture; prestodb/presto concepts.rst
   [/\balluxio\b/, '`alluxio.locality.rack` with the zone, of workers and clients', true, BY_SLOT], // Alluxio/alluxio#7893
@@ -200,11 +202,12 @@ export const MEMBERS = ROWS.map(([{ source, flags }, ...row]) => {
   return [new RegExp(`${from}(?:${source})${to}`, flags), ...row] as const;
 });
 
-/** Own names of the age at which servers end connections: grafana/mimir#3860, #3862; configgrpc README; Jaeger flags.go. */
+/** Own names of the age at which servers end connections: grafana/mimir#3860, #3862; configgrpc README; Jaeger flags.go; Thanos components. */
 export const AGES: Readonly<Record<string, RegExp>> = {
   '`-server.grpc.keepalive.max-connection-age=30s`': /^(?!.*otlp).*\/(?:mimir|loki|tempo|pyroscope|cortex)[:@]/,
   '`keepalive.server_parameters.max_connection_age`': /opentelemetry|otelcol|\/(?:alloy|jaeger):|otlp.*\/tempo:/,
   '`--collector.grpc-server.max-connection-age=30s`': /^(?!.*otlp).*jaeger-collector[:@]/,
+  '`--grpc-server-max-connection-age`, 60m by default': /\/thanos[:@]/,
 };
 
 /** Cilium reads affinity of global Services alone (cilium/cilium#23298). */

@@ -58,8 +58,10 @@ const asPort = reader(
   (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_PORT,
 );
 
+const asTarget = reader('a port or its name', (value): value is number | string => /number|string/.test(typeof value));
+
 const readPort = having(
-  { port: asPort, name: asText, protocol: asText, nodePort: asPort, appProtocol: asText },
+  { port: asPort, targetPort: asTarget, name: asText, protocol: asText, nodePort: asPort, appProtocol: asText },
   'port',
   'a port number',
 );
