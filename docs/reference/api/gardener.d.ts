@@ -58,10 +58,7 @@ export interface ObjectRoutingInput {
 export interface ReadExtension extends Extension {
     reading?: RoutingConfigReading;
 }
-export type RefusalReason = 'SettingDisabled' | 'SingleZone' | 'DuplicateZones' | 'NotHighlyAvailable' | 'FailureToleranceNotZone' | 'LayerSevenLoadBalancing' | 'SelfHostedShoot' | 'NotInCatalogue' | 'NamespaceNotOwned' | 'WrittenByDruid' | 'Excluded' | 'SourceMissing' | 'ShootBeingDeleted' | 'ShootMigrating' | 'ShootIgnored' | 'ShootHibernated' | 'ShootFailed' | 'VersionUnknown' | 'ConflictingMode' | 'RouterDropsTraffic' | 'SwitchedOff' | 'ConfigurationInvalid';
-export type RoutingDecision = {
-    readonly kind: 'enabled';
-} | {
+export interface Refusal {
     readonly kind: 'refused';
     readonly reason: RefusalReason;
     readonly message: string;
@@ -70,7 +67,11 @@ export type RoutingDecision = {
         readonly field: string;
         readonly detail: string;
     }[];
-};
+}
+export type RefusalReason = 'SettingDisabled' | 'SingleZone' | 'DuplicateZones' | 'NotHighlyAvailable' | 'FailureToleranceNotZone' | 'LayerSevenLoadBalancing' | 'SelfHostedShoot' | 'NotInCatalogue' | 'NamespaceNotOwned' | 'WrittenByDruid' | 'Excluded' | 'SourceMissing' | 'ShootBeingDeleted' | 'ShootMigrating' | 'ShootIgnored' | 'ShootHibernated' | 'ShootFailed' | 'VersionUnknown' | 'ConflictingMode' | 'RouterDropsTraffic' | 'SwitchedOff' | 'ConfigurationInvalid';
+export type RoutingDecision = {
+    readonly kind: 'enabled';
+} | Refusal;
 export type Scope = 'shoot' | 'garden';
 export type Selection = {
     readonly kind: 'catalogue';
