@@ -1,4 +1,4 @@
-// Which Pods wait for a Node, for which, and what keeps them from others.
+// Which Pods wait for a Node, for which, and what keeps them from others; what keeps Pods out of the Service.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
 import { matchesSelector } from '../../routing/types.ts';
@@ -211,4 +211,19 @@ export const idlePods = (facts: Facts, zones: readonly string[]) => {
   const isLost = index.zoneOf.size > 0 && unready.every(({ nodeName }) => !index.zoneOf.has(nodeName));
   const remedy = unready.length === 0 ? UNLISTED : isLost ? LOST : said === '' ? UNREADY : AS_SAID;
   return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere };
+};
+
+/** What Pods lack that have all other labels of the selector (OT-CONTAINER-KIT/redis-operator#1153), or what those have that are meant (restatedev/restate#3905). */
+export const lackText = ({ service: { metadata, spec }, ref, index }: Facts): string => {
+  const textsOf = (labels = {}) => Object.entries(labels).map((pair) => pair.join('='));
+  const lackOf = (labels = {}) => textsOf(spec?.selector).filter((own) => !textsOf(labels).includes(own));
+  const lacks = (index.bypasses.pods.get(ref.namespace) ?? []).map(({ labels }) => lackOf(labels));
+  const near = lackOf().length > 1 ? lacks.filter(({ length }) => length === 1).flat() : [];
+  if (lacks.some(({ length }) => length === 0)) return '';
+  if (near.length > 0)
+    return ` Pods there have all labels of its selector but ${listed(near)}: what sets it (an operator, an election, a template) has not, or the selector is wrong.`;
+  const of = `app.kubernetes.io/instance=${metadata?.labels?.['app.kubernetes.io/instance'] ?? ''}`;
+  const all = index.workloads.get(ref.namespace)?.filter(({ podLabels }) => lackOf(podLabels).length > 0);
+  const by = all?.find(({ name, podLabels }) => name === ref.name || textsOf(podLabels).includes(of));
+  return by ? ` No Pod has ${listed(lackOf())}; ${workloadTitle(by)} gives ${listed(textsOf(by.podLabels))}.` : '';
 };

@@ -17,7 +17,7 @@ import { stickyCauses } from './load.ts';
 import { localCauses } from './local.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle } from './scheduler.ts';
-import { idlePods, waitingFor } from './waiting.ts';
+import { idlePods, lackText, waitingFor } from './waiting.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
@@ -50,21 +50,6 @@ export const wantedReport = (facts: Facts) => {
     return asked('webhook', `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`);
   const { by, own } = edgeOf(facts) ?? {};
   return asked('none', own ? `annotation ${by}` : isOff(wish.value) ? '' : `${key}=${wish.value}`);
-};
-
-/** What Pods lack that have all other labels of the selector (OT-CONTAINER-KIT/redis-operator#1153), or what those have that are meant (restatedev/restate#3905). */
-const lackText = ({ service: { metadata, spec }, ref, index }: Facts): string => {
-  const textsOf = (labels = {}) => Object.entries(labels).map((pair) => pair.join('='));
-  const lackOf = (labels = {}) => textsOf(spec?.selector).filter((own) => !textsOf(labels).includes(own));
-  const lacks = (index.bypasses.pods.get(ref.namespace) ?? []).map(({ labels }) => lackOf(labels));
-  const near = lackOf().length > 1 ? lacks.filter(({ length }) => length === 1).flat() : [];
-  if (lacks.some(({ length }) => length === 0)) return '';
-  if (near.length > 0)
-    return ` Pods there have all labels of its selector but ${listed(near)}: what sets it (an operator, an election, a template) has not, or the selector is wrong.`;
-  const of = `app.kubernetes.io/instance=${metadata?.labels?.['app.kubernetes.io/instance'] ?? ''}`;
-  const all = index.workloads.get(ref.namespace)?.filter(({ podLabels }) => lackOf(podLabels).length > 0);
-  const by = all?.find(({ name, podLabels }) => name === ref.name || textsOf(podLabels).includes(of));
-  return by ? ` No Pod has ${listed(lackOf())}; ${workloadTitle(by)} gives ${listed(textsOf(by.podLabels))}.` : '';
 };
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
