@@ -34,6 +34,11 @@ const CASES: readonly Case[] = [
     [kubeProxy('v1.33.4')],
     { says: [/kube-proxy 1\.33, kubelet 1\.34/, /^DaemonSet kube-system\/kube-proxy containers\[kube-proxy\]\.image/] },
   ],
+  ...['"', '? ', '[', '{a: '].map((text): Case => [
+    `what keeps a parser of its configuration busy: ${text}`,
+    'kube-proxy 1.33.4 seen zone',
+    [kubeProxy('v1.33.4', CONFIGURED), inConf(text.repeat(25_000))],
+  ]),
   [
     'EKS',
     'kube-proxy 1.29.0 seen zone',
