@@ -1,8 +1,8 @@
 // Reads from a cluster what a status is judged by, and names what may not be read. Admission is tried with a slice that is created as a
 // dry run: it comes back with hints if the webhook acts, and nothing is stored.
-import { YAMLParseError, parse } from 'yaml';
+import { parse } from 'yaml';
 import type { EndpointSlice, Lease, Namespace } from '../../pkg/apis/core.ts';
-import { defined, keyOf, nameOf, refOf } from '../../pkg/apis/values.ts';
+import { defined, keyOf, nameOf, orElse, refOf } from '../../pkg/apis/values.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS, LABEL_SERVICE_NAME, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, ENDPOINT_SLICES, LEASES, NAMESPACES, PODS } from '../../pkg/apis/resources.ts';
@@ -19,14 +19,7 @@ import { type ReadOptions, listObjects, readCluster, readRefusalOf, serverVersio
 import type { Source } from './input/resources.ts';
 
 /** Undefined where it is no YAML. */
-const parseQuietly = (text: string): unknown => {
-  try {
-    return parse(text, { logLevel: 'silent' }) as unknown;
-  } catch (error) {
-    if (error instanceof YAMLParseError || error instanceof ReferenceError) return undefined;
-    throw error;
-  }
-};
+const parseQuietly = (text: string): unknown => orElse(() => parse(text, { logLevel: 'silent' }) as unknown, undefined);
 
 const NAME = 'topology-status-probe';
 const ZONE = 'probe-zone';

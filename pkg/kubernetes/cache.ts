@@ -7,9 +7,7 @@ import { aborted, createBell, pause } from './wait.ts';
 import type { Uses } from './types.ts';
 
 export interface CacheOptions<T extends KubernetesObject>
-  extends
-    Omit<InformerOptions<T>, 'client' | 'onUpsert' | 'onDelete' | 'onRelist'>,
-    Uses<'client', 'list' | 'pages' | 'watch'> {}
+  extends Omit<InformerOptions<T>, 'client' | 'onUpsert' | 'onDelete'>, Uses<'client', 'list' | 'pages' | 'watch'> {}
 
 /** `absent`: the API server does not serve the resource. `refused`: we may not read it, so that nothing is known of what is there. */
 type CacheState = 'pending' | 'absent' | 'refused' | 'synced';

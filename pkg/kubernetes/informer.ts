@@ -32,7 +32,7 @@ export const informerDelay = (failures: number, random: () => number, retryAfter
  * Why everything is listed. `Initial`: the loop started. `Gone`: the server no longer has the version (410).
  * `Silent`: several watches in a row ended without a single event, which some servers do instead of answering 410.
  */
-export type RelistReason = 'Initial' | 'Gone' | 'Silent';
+type RelistReason = 'Initial' | 'Gone' | 'Silent';
 
 export interface InformerOptions<T extends KubernetesObject>
   extends StoreOptions<T>, Uses<'client' | 'clock' | 'random', 'pages' | 'watch'> {
@@ -40,7 +40,6 @@ export interface InformerOptions<T extends KubernetesObject>
   selection?: Selection;
   /** Objects per page of a list; default 500. */
   pageSize?: number;
-  onRelist?: (reason: RelistReason) => void;
   /** Called when a list or watch failed, for metrics; the informer recovers by itself. */
   onFailure?: (error: unknown) => void;
 }
@@ -106,7 +105,6 @@ export const createInformer = <T extends KubernetesObject>(options: InformerOpti
 
   /** Returns how long to wait before everything is listed again; undefined: the list is believed. */
   const list = async (reason: RelistReason, signal: AbortSignal): Promise<number | undefined> => {
-    options.onRelist?.(reason);
     const round = store.beginList();
     const listed = await readAll(round, signal);
     if (round.lacksMost() && !doubted) {

@@ -61,10 +61,9 @@ export const objectPath = (resource: Resource, { namespace, name }: ObjectRef, s
   return subresource === undefined ? path : `${path}/${subresource}`;
 };
 
-/** `limit: 0` asks for everything in one answer. */
 export const listQuery = (options: ListOptions): Query => {
   const { labelSelector, fieldSelector, limit = DEFAULT_PAGE_SIZE } = options;
-  return { labelSelector, fieldSelector, limit: limit === 0 ? undefined : limit, continue: options.continue };
+  return { labelSelector, fieldSelector, limit, continue: options.continue };
 };
 
 export const watchQuery = (options: WatchOptions, timeoutSeconds: number): Query => ({
@@ -193,8 +192,8 @@ const fetchWithin = async <T extends KubernetesObject>(
       return { page: await fetchPage({ ...options, ...defined({ limit }) }, signal), limit };
     } catch (error) {
       const size = limit ?? DEFAULT_PAGE_SIZE;
-      if (!(error instanceof AnswerTooLongError) || size === 1) throw error;
-      limit = size === 0 ? DEFAULT_PAGE_SIZE : Math.ceil(size / 2);
+      if (!(error instanceof AnswerTooLongError) || size <= 1) throw error;
+      limit = Math.ceil(size / 2);
     }
   }
 };

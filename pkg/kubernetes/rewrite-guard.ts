@@ -68,7 +68,6 @@ export const createRewriteGuard = (options: {
     },
     /** The object is gone or no longer managed. */
     forget: (key: string): void => void objects.delete(key),
-    size: () => objects.size,
   };
 };
 

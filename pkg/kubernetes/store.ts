@@ -165,6 +165,5 @@ export const createRecentWrites = <T extends KubernetesObject>() => {
       return cached;
     },
     forget: (key: string): void => void writes.delete(key),
-    size: () => writes.size,
   };
 };

@@ -42,7 +42,7 @@ export interface Selection {
 }
 
 export interface ListOptions extends Selection {
-  /** Page size asked from the server; default 500; 0 asks for everything in one answer. */
+  /** Page size asked from the server; default 500. */
   limit?: number;
   continue?: string;
   /** Over a new connection, which a load balancer may lead to another API server; what is open stays where it is. */

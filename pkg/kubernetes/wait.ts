@@ -43,14 +43,9 @@ export const abortable = <T>(promise: Promise<T>, signal: AbortSignal, discard?:
 /** Resolves after `delayMs` on `clock`; rejects with the signal's reason as soon as it aborts, and leaves no timer behind. */
 export const sleep = async (clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> => {
   signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.setTimeout(resolve, delayMs);
-  const onAbort = (): void => reject(signal?.reason as Error);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  await promise.finally(() => {
-    timer.cancel();
-    signal?.removeEventListener('abort', onAbort);
-  });
+  await (signal === undefined ? promise : abortable(promise, signal)).finally(() => timer.cancel());
 };
 
 /** A `sleep` that the signal ends: false where it aborted before or meanwhile. Rejects never. */

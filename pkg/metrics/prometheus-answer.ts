@@ -82,10 +82,8 @@ const BY_STATUS: Readonly<Record<number, LoadFailure>> = {
   504: 'Timeout',
 };
 
-export const reasonOfStatus = (status: number): LoadFailure => {
-  if (status === 429 || status >= 500) return BY_STATUS[status] ?? 'Unreachable';
-  return BY_STATUS[status] ?? 'BadAnswer';
-};
+export const reasonOfStatus = (status: number): LoadFailure =>
+  BY_STATUS[status] ?? (status === 429 || status >= 500 ? 'Unreachable' : 'BadAnswer');
 
 /** The LoadError of an answer that is no success; only Prometheus' own words are quoted. */
 export const failureOf = (status: number, body: string): LoadError => {

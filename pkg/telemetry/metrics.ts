@@ -167,19 +167,12 @@ export const createProcessMetrics = (
     labels: ['command', 'version'],
     samples: () => [[{ command, version: RELEASE }, 1]],
   });
-  metrics.gauge({
-    name: 'ready',
-    help: 'Readiness as answered by /readyz: 1 for ready, 0 for not.',
-    labels: ['command'],
-    samples: () => [[{ command }, readiness.every(({ check }) => check() === undefined) ? 1 : 0]],
-  });
-  if (leads === undefined) return;
-  metrics.gauge({
-    name: 'leader',
-    help: '1 on the leading replica (or without leader election), 0 on the others.',
-    labels: ['command'],
-    samples: () => [[{ command }, leads() ? 1 : 0]],
-  });
+  const show = (name: string, help: string, holds: () => boolean): void =>
+    void metrics.gauge({ name, help, labels: ['command'], samples: () => [[{ command }, holds() ? 1 : 0]] });
+  const isReady = (): boolean => readiness.every(({ check }) => check() === undefined);
+  show('ready', 'Readiness as answered by /readyz: 1 for ready, 0 for not.', isReady);
+  if (leads !== undefined)
+    show('leader', '1 on the leading replica (or without leader election), 0 on the others.', leads);
 };
 
 export const createEventMetrics = (metrics: Metrics): ((reason: string) => void) => {
@@ -210,17 +203,13 @@ export const seriesLabels = ({ namespace, service }: Readonly<Record<'namespace'
 export const limitServices = <T extends { readonly namespace: string }>(
   services: Iterable<T>,
 ): { shown: readonly T[]; omitted: number } => {
+  const all = [...services];
   const counts = new Map<string, number>();
-  const shown: T[] = [];
-  let omitted = 0;
-  for (const service of services) {
-    const count = counts.get(service.namespace) ?? 0;
-    if (count >= SERVICES_PER_NAMESPACE || shown.length >= SERVICES_IN_ALL) {
-      omitted += 1;
-      continue;
-    }
-    counts.set(service.namespace, count + 1);
-    shown.push(service);
-  }
-  return { shown, omitted };
+  const shown = all.filter(({ namespace }) => {
+    const count = (counts.get(namespace) ?? 0) + 1;
+    counts.set(namespace, count);
+    return count <= SERVICES_PER_NAMESPACE;
+  });
+  const first = shown.slice(0, SERVICES_IN_ALL);
+  return { shown: first, omitted: all.length - first.length };
 };

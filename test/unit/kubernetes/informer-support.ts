@@ -21,7 +21,6 @@ export const useInformer = () => {
     clock: createFakeClock(),
     logger: recordingLogger(),
     stop: new AbortController(),
-    relists: [] as string[],
     failures: [] as unknown[],
     running: undefined as Promise<void> | undefined,
   });
@@ -33,7 +32,6 @@ export const useInformer = () => {
       clock: bed.clock,
       random: () => 0,
       logger: bed.logger,
-      onRelist: (reason) => bed.relists.push(reason),
       onFailure: (error) => bed.failures.push(error),
       onUpsert: ({ metadata }, previous) =>
         void told.push(
@@ -52,6 +50,9 @@ export const useInformer = () => {
       await bed.clock.settle();
     },
     takeTold: (): string[] => told.splice(0),
+    /** Why everything was listed, of lists that came to their end. */
+    relists: () =>
+      bed.logger.entries.flatMap(({ message, fields }) => (message === 'listed' ? [fields['reason']] : [])),
   });
   beforeEach(() => {
     told = [];
