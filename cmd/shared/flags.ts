@@ -19,13 +19,15 @@ export interface CommonFlags {
 export type ParsedFlags<T> =
   { readonly kind: 'run'; readonly flags: T } | { readonly kind: 'exit'; readonly code: number; readonly text: string };
 
-const MAX_PORT = 65_535;
+export const parseWhole =
+  (minimum: number, maximum: number) =>
+  (value: string): number => {
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= minimum && number <= maximum) return number;
+    throw new InvalidArgumentError(`expected a whole number from ${minimum} to ${maximum}.`);
+  };
 
-export const parsePort = (value: string): number => {
-  const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
-  if (!(port <= MAX_PORT)) throw new InvalidArgumentError(`expected a number from 0 to ${MAX_PORT}.`);
-  return port;
-};
+export const parsePort = parseWhole(0, 65_535);
 
 /** Of a flag that may be repeated. */
 export const collect = (value: string, previous: string[] = []): string[] => [...previous, value];

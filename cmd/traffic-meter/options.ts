@@ -2,14 +2,22 @@
 // How the metrics are served where others can reach them: a certificate of this process, and readers that show a token.
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { METER_AUDIENCE, METER_TOKEN_HEADER, TRAFFIC_METER } from '../../pkg/apis/names.ts';
 import { type Access, createTokenAccess } from '../../pkg/kubernetes/token-access.ts';
 import type { Client, Clock } from '../../pkg/kubernetes/types.ts';
 import { type Answer, type SecureServing, plainText } from '../../pkg/telemetry/ports.ts';
 import { contextOptions, readPair } from '../../pkg/webhook/certificates/pair.ts';
 import { issueAuthority, issueServerCertificate } from '../../pkg/webhook/certificates/issue.ts';
-import { type CommonFlags, type ParsedFlags, parsePort, parseWith, withLog, withPorts } from '../shared/flags.ts';
+import {
+  type CommonFlags,
+  type ParsedFlags,
+  parsePort,
+  parseWhole,
+  parseWith,
+  withLog,
+  withPorts,
+} from '../shared/flags.ts';
 
 export interface Flags extends CommonFlags {
   nodeName?: string;
@@ -28,14 +36,6 @@ Examples:
 Bytes need net.netfilter.nf_conntrack_acct=1; without it connections are counted and the metric "state" says AccountingOff.
 
 Exit codes: 0 success, 1 failed while running, 2 wrong flags.`;
-
-const parseWhole =
-  (minimum: number, maximum: number) =>
-  (value: string): number => {
-    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= minimum && number <= maximum) return number;
-    throw new InvalidArgumentError(`expected a whole number from ${minimum} to ${maximum}.`);
-  };
 
 const createCommand = (): Command =>
   withLog(

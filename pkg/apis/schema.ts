@@ -156,6 +156,5 @@ export const checkOf = <T, S extends object = object>(
   schema: S,
   options: Options = {},
   around: (schema: S) => AnySchemaObject = (own) => own,
-): ValidateFunction<T> => {
-  return keptIn(compiled, schema, () => createAjv(options).compile(around(schema))) as ValidateFunction<T>;
-};
+): ValidateFunction<T> =>
+  keptIn(compiled, schema, () => createAjv(options).compile(around(schema))) as ValidateFunction<T>;

@@ -21,10 +21,7 @@ const MAX_MESSAGE = 1_024;
 const MAX_NAME = 253 - 17;
 
 /** The API refuses an Event outside the namespace of its object; those of cluster-scoped objects live in `default`. */
-const eventNamespace = ({ regarding }: EventInput): string => {
-  const { namespace } = regarding;
-  return namespace === undefined || namespace === '' ? 'default' : namespace;
-};
+const eventNamespace = ({ regarding: { namespace } }: EventInput): string => namespace || 'default';
 
 /** An Event's name: that of its object, made a DNS name where it is none, and a number that makes it unique. */
 export const eventName = ({ regarding }: EventInput, unique: bigint): string => {

@@ -1,6 +1,6 @@
 // One request and its answer: authentication, deadline, size limit, error mapping, and the few retries that are safe.
 import type { Dispatcher } from 'undici';
-import { parseJson } from '../apis/values.ts';
+import { defined, parseJson } from '../apis/values.ts';
 import { hasItemsWithin } from '../apis/json-items.ts';
 import { type Deadline, abortable, createDeadline, ownTurn, sleep } from './wait.ts';
 import { SILENT_CONNECTION, type Transport, type TransportRequest } from './transport.ts';
@@ -181,21 +181,11 @@ export const createExchange = (options: ExchangeOptions) => {
 
   /** Rejects for every status but 2xx, with the body read so that the connection stays usable. */
   const head = async (call: Call, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
-    const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
-    const request = {
-      method: call.method,
-      path: call.path,
-      headers: {
-        ...call.headers,
-        accept: 'application/json',
-        'user-agent': userAgent,
-        ...(call.body === undefined ? {} : { 'content-type': call.contentType ?? 'application/json' }),
-      },
-      ...body,
-      newConnection: call.newConnection === true,
-      refusal: call.refusal,
-      signal: deadline.signal,
-    };
+    const { body: object, contentType = 'application/json', ...way } = call;
+    const body = object === undefined ? undefined : JSON.stringify(object);
+    const typed = body === undefined ? {} : { 'content-type': contentType };
+    const headers = { ...way.headers, accept: 'application/json', 'user-agent': userAgent, ...typed };
+    const request = { ...way, headers, ...defined({ body }), signal: deadline.signal };
     const source = { credentials: () => credentialsFor(call), refresh: () => config.refresh() };
     const answer = await authenticated(source, (credentials) => transport.send(request, credentials));
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;

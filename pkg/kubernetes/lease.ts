@@ -38,9 +38,7 @@ const marked = (metadata: ObjectMeta, marks: HolderMarks | undefined): ObjectMet
 export const claimLease = (
   ref: ObjectRef,
   current: Lease | undefined,
-  options: {
-    readonly identity: string;
-    readonly leaseDurationMs: number;
+  options: Pick<LeaseLockOptions, 'identity' | 'leaseDurationMs'> & {
     /** Wall clock, milliseconds since the epoch. */
     readonly now: number;
     /** Default: none, and those that are there stay. */
@@ -120,9 +118,8 @@ export const createLeaseLock = (options: LeaseLockOptions) => {
   };
 
   /** True while the holder may still believe in its Lease: its duration has not passed since this process saw it change. */
-  const isValid = (current: Lease): boolean => {
-    return clock.monotonic() < observedAt + ((current.spec?.leaseDurationSeconds ?? 0) * 1_000 || leaseDurationMs);
-  };
+  const isValid = (current: Lease): boolean =>
+    clock.monotonic() < observedAt + ((current.spec?.leaseDurationSeconds ?? 0) * 1_000 || leaseDurationMs);
 
   const claim = async (current: Lease | undefined, signal: AbortSignal): Promise<Attempt> => {
     const renews = current !== undefined && holderOf(current) === identity;

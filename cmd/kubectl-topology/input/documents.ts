@@ -3,7 +3,7 @@ import { CORE_SCHEMA, YAMLException, load, mergeTag } from 'js-yaml';
 import { renderPath } from '../../../pkg/apis/config/config-error.ts';
 import { type Fields, isFields, parserText } from '../../../pkg/apis/values.ts';
 import type { Place } from '../../../pkg/diagnosis/check/check.ts';
-import { FieldError, asFields, pickTexts } from '../../../pkg/diagnosis/project/fields.ts';
+import { FieldError, asFields, pickTexts, readAt } from '../../../pkg/diagnosis/project/fields.ts';
 import { InputError } from '../io.ts';
 
 /** Takes one object that is no list, and where it begins; throws FieldError where it does not fit. */
@@ -25,16 +25,12 @@ const takeAll = (object: unknown, take: (object: unknown, index?: number) => voi
   if (!isFields(object) || itemKindOf(object['kind']) === undefined) return take(object);
   const items = object['items'] ?? [];
   if (!Array.isArray(items)) throw new FieldError(['items'], 'a list of objects', items);
+  const takeItem = (item: unknown, index: number): void =>
+    readAt(index, (own) => takeAll(completeItem(own, asFields(object)), (each) => take(each, index)), item);
   items.forEach((item: unknown, index) => {
-    try {
-      takeAll(completeItem(item, asFields(object)), (each) => take(each, index));
-      // What was taken may be freed while the rest of a long list is read.
-      items[index] = undefined;
-    } catch (error) {
-      if (error instanceof FieldError)
-        throw new FieldError(['items', index, ...error.path], error.expected, error.value);
-      throw error;
-    }
+    readAt('items', () => takeItem(item, index), items);
+    // What was taken may be freed while the rest of a long list is read.
+    items[index] = undefined;
   });
 };
 
@@ -125,9 +121,8 @@ const syntaxProblem = (error: unknown, { line }: Part, file: string): InputError
 };
 
 /** Of what is neither blank nor a comment, from 1. */
-const firstLine = ({ text, line }: Part): number => {
-  return line + 1 + linesIn(text.slice(0, /^[ \t\r]*[^\s#]/m.exec(text)?.index ?? 0));
-};
+const firstLine = ({ text, line }: Part): number =>
+  line + 1 + linesIn(text.slice(0, /^[ \t\r]*[^\s#]/m.exec(text)?.index ?? 0));
 
 /** Nothing but directives and comments, as before a first marker. */
 const isPrologue = ({ text }: Part): boolean => !/^[ \t\r]*[^\s%#]/m.test(text);

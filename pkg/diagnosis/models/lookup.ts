@@ -70,9 +70,8 @@ export const isManaged = ({ metadata, status }: Node): boolean =>
  * Azure gives Nodes of pools without zones the number of a fault domain as zone: they may be in any zone of the region, those of one
  * number in several (Azure/karpenter-provider-azure#1002).
  */
-export const noZonesOf = (nodes: readonly Node[]): string[] => {
-  return [...new Set(nodes.filter(isAzure).map(zoneOfNode))].filter((zone) => /^\d+$/.test(zone)).sort(byText);
-};
+export const noZonesOf = (nodes: readonly Node[]): string[] =>
+  [...new Set(nodes.filter(isAzure).map(zoneOfNode))].filter((zone) => /^\d+$/.test(zone)).sort(byText);
 
 export type ReadyEndpoint = ReturnType<typeof readyEndpoint>;
 
