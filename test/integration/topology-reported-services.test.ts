@@ -441,14 +441,6 @@ const ROWS: readonly ReportedRow[] = [
     /# OpenSearchCluster logs owns it, and its operator reverts .* under spec\.general\.annotations \(topology-mode;/,
   ],
   [
-    'https://github.com/kubernetes/kubernetes/issues/132678',
-    { version: '1.33.1', endpoints: [], spec: { selector: { app: 'other' } } },
-    'NotWanted',
-    'NoEndpoints',
-    /no share can be predicted \(no endpoint is ready\)$/,
-    /Compare the selector with the labels of the Pods/,
-  ],
-  [
     'https://github.com/kubernetes/kubernetes/issues/109627',
     { extra: [{ ...sliceOf('web-x7k2p', [{ addresses: ['10.1.0.9'], zone: 'a' }], OF_CONTROLLER), ports: [] }] },
     'NotWanted',
@@ -475,6 +467,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✓ .*; not all of its Pods are seen to have its port/,
     /selects Pods of StatefulSet web-2 too, whose containers name no port 8080/,
   ],
+  // Also kubernetes/kubernetes#132678
   [
     'https://github.com/devops-ia/helm-opencti/issues/258',
     { endpoints: [], spec: { selector: { app: 'other' } }, extra: [ingress('alb')] },
@@ -653,14 +646,6 @@ const ROWS: readonly ReportedRow[] = [
   ],
   // Headless ones.
   [
-    'https://github.com/grafana/loki/issues/16607',
-    { version: '1.32.0', service: HELM, spec: { ...CLOSE, clusterIP: 'None' } },
-    'Ineffective',
-    'Headless',
-    /no share can be predicted \(headless/,
-    /a second Service; not for gRPC/,
-  ],
-  [
     'https://github.com/grafana/mimir/issues/16177',
     { version: '1.33.5', spec: { ...CLOSE, clusterIP: 'None', ports: [{ name: 'http', port: 11_211 }] } },
     'Ineffective',
@@ -741,6 +726,7 @@ const ROWS: readonly ReportedRow[] = [
     /# in one place take the annotation off: .* # DNS own owns it, and its operator may revert a change/,
   ],
   // The policy of the Service.
+  // Also kubernetes/kubernetes#134895
   [
     'https://github.com/DataDog/helm-charts/issues/2819',
     { version: '1.34.1', spec: LOCAL, endpoints: ['a', 'b'], extra: [{ ...WAITING, spec: ON_C, status: UNPULLED }] },
@@ -868,14 +854,6 @@ const ROWS: readonly ReportedRow[] = [
     /^✓ .*; its endpoints get uneven shares \(UnevenLoad\)$/,
     /1\.7 times an even share .* → 5 Pods cannot lie more evenly in 3 zones: run a multiple of 3\./,
   ],
-  [
-    'https://github.com/gardener/gardener/issues/8066',
-    { endpoints: ['b', 'b'], pods: { nodeSelector: { 'topology.kubernetes.io/zone': 'b' } } },
-    'NotWanted',
-    'PodsNotSpread',
-    /^✗ its Pods are not spread over zones \(PodsNotSpread\); not wanted: .* 33 %/,
-    /may run in b only/,
-  ],
   // Nodes, Pods and data planes of other kinds.
   [
     'https://github.com/kubernetes/autoscaler/issues/4848',
@@ -929,14 +907,6 @@ const ROWS: readonly ReportedRow[] = [
     /are younger than its Pods.* → A topologySpreadConstraint counts only zones that have Nodes.*`minDomains`/,
   ],
   [
-    'https://github.com/cilium/cilium/issues/46633',
-    { endpoints: ['a'], extra: [{ ...WAITING, spec: ON_C }] },
-    'NotWanted',
-    'SingleEndpoint',
-    /^✗ it has one ready endpoint \(SingleEndpoint\)/,
-    /Pod web-9 there is not ready\. → See why Pods there are not ready/,
-  ],
-  [
     'https://github.com/kubernetes/autoscaler/issues/5489',
     {
       version: '1.27.2',
@@ -981,14 +951,6 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ no setting of this Service makes zones count/,
     /no ready Node is in z, where it may run; .*→ Name zones that have Nodes, or have Nodes there\./,
     /Give the labels/,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/123019',
-    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING, DOWN] },
-    'Effective',
-    'PodsWaiting',
-    /^✓ effective: 100 % .*; Pods of it wait for a Node \(PodsWaiting\)/,
-    /counts c, where .*→ Set `nodeTaintsPolicy: Honor` \(Kubernetes 1\.26 and newer\) or `whenUnsatisfiable: ScheduleAnyway`/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/106396',
@@ -1135,6 +1097,7 @@ const ROWS: readonly ReportedRow[] = [
     /would be a store of its own/,
     /takes parts from others/,
   ],
+  // Also kubernetes/kubernetes#123019
   [
     'https://github.com/MicrosoftDocs/azure-aks-docs/issues/149',
     {
@@ -1210,6 +1173,7 @@ const ROWS: readonly ReportedRow[] = [
     /no ready endpoint in c: .* Deployment web has 2 replicas for 3 zones\. .*HintsIgnored .*PodsNotSpread .*→ Run more replicas/,
     /NotRequested|"trafficDistribution"/,
   ],
+  // Also XenitAB/terraform-modules#538
   [
     'https://github.com/kubernetes/kubernetes/issues/116978',
     { spec: CLOSE, endpoints: ['b:b', 'b:b', 'c:c'], extra: [WAITING] },
@@ -1265,6 +1229,7 @@ const ROWS: readonly ReportedRow[] = [
     /→ Update Calico to 3\.26\.5 or newer/,
     /NoLocalEndpoints/,
   ],
+  // Also kubernetes/enhancements#3966
   [
     'https://github.com/cloudnativelabs/kube-router/issues/818',
     {
@@ -1310,6 +1275,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ traffic from outside .*hostnameOverride node-0\.vpc\.internal is no Node's name.*each Node drops what enters/,
     /Start kube-proxy with `--hostname-override=\$\(NODE_NAME\)`/,
   ],
+  // Also kubernetes/kubernetes#70222
   [
     'https://github.com/giantswarm/giantnetes-terraform/pull/310',
     { version: '1.16.8', nodes: ['a', 'b', 'c', 'c'], spec: LOCAL_PORTS, endpoints: ['a', 'b', 'c'] },
@@ -1418,27 +1384,6 @@ const ROWS: readonly ReportedRow[] = [
     /1 of 4 ready Nodes .* a Node that is not there \(its hostname is no Node's name\)/,
   ],
   [
-    'https://github.com/kubernetes/kubernetes/issues/100313',
-    {
-      version: '1.23.4',
-      annotations: HINTS,
-      spec: LOCAL_ENTRY,
-      extra: [proxyConfig('featureGates:\n  TopologyAwareHints: true\n')],
-    },
-    'Ineffective',
-    'HintsIgnored',
-    /^✗ traffic .*; ineffective: of clients inside, .* 33 %/,
-    /kube-proxy before 1\.24, for its externalTrafficPolicy Local,/,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/55603',
-    { version: '1.28.5', spec: { sessionAffinity: 'ClientIP' }, endpoints: ['a', 'b', 'c'] },
-    'NotWanted',
-    'StickyClients',
-    /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: .*33 %/,
-    /what comes through a proxy has one address\. → Set `sessionAffinity: None`/,
-  ],
-  [
     'https://github.com/kubernetes/kubernetes/issues/117193',
     { spec: CLOSE, extra: [{ ...OF_DAEMON_SET, status: READY }] },
     'Effective',
@@ -1519,14 +1464,6 @@ const ROWS: readonly ReportedRow[] = [
     'CiliumNotOptedIn',
     /^✗ ineffective: 33 %/,
     /→ Update Cilium to 1\.14\.0 or newer: .* this release reads: annotation topology-aware-hints\. /,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/43958',
-    { spec: AFFINE },
-    'Effective',
-    'StickyClients',
-    /^✓ effective: 100 %/,
-    /sessionAffinity ClientIP: .*"sessionAffinity":"None","sessionAffinityConfig":null/,
   ],
   [
     'https://github.com/cilium/cilium/issues/35254',
@@ -1993,14 +1930,6 @@ const ROWS: readonly ReportedRow[] = [
     /PreferSameZone/,
   ],
   [
-    'https://github.com/spegel-org/spegel/pull/1313',
-    { version: '1.35.1', spec: CLOSE, pods: null, extra: [OF_DAEMON_SET] },
-    'Effective',
-    '',
-    /^✓ through its cluster IP 100 % .* was not seen \(workloads\)$/,
-    /SPREAD every Node has an endpoint: the value PreferSameNode keeps .*; internalTrafficPolicy Local keeps them there/,
-  ],
-  [
     'https://github.com/spegel-org/spegel/pull/1313#hints',
     { version: '1.35.1', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], pods: null, extra: [OF_DAEMON_SET] },
     'Effective',
@@ -2024,14 +1953,6 @@ const ROWS: readonly ReportedRow[] = [
     'LoadBalancerTraffic',
     /^✗ traffic from outside enters .*; not wanted: /,
     /1 endpoint .* on node-1 as much as 3 on node-0\. .*weighted-load-balancing: pods-per-node.*ZoneFailsHealthCheck/,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/121590',
-    { spec: CLOSE, extra: [proxyConfig('mode: ipvs\nipvs:\n  scheduler: sh\n')] },
-    'Effective',
-    'StickyClients',
-    /^✓ effective: 100 %/,
-    /ConfigMap kube-system\/kube-proxy has ipvs\.scheduler sh/,
   ],
   [
     'https://github.com/cloudnativelabs/kube-router/pull/207',
@@ -2082,14 +2003,6 @@ const ROWS: readonly ReportedRow[] = [
     /\(node-2\): Antrea in networkPolicyOnly mode there drops what their own Pods send .*update Antrea to 1\.15\.2, 2\.0/,
   ],
   [
-    'https://github.com/kubernetes/kubernetes/issues/70222',
-    { version: '1.30.1', nodes: ['', ''], spec: LOCAL_PORTS, endpoints: ['::1'] },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /Nodes without one of its Pods drop it/,
-    /no ready endpoint on node-0: Nodes there drop what enters\. → .* or set `externalTrafficPolicy: Cluster`.*NotRequested/,
-  ],
-  [
     'https://github.com/claytono/infra/pull/815',
     { version: '1.33.4', nodes: ['', ''], endpoints: ['::0', '::1'], pods: null, extra: [OF_DAEMON_SET] },
     'NotWanted',
@@ -2097,6 +2010,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ not wanted: /,
     /→ Every Node has an endpoint: internalTrafficPolicy Local keeps .* PreferSameNode \(Kubernetes 1\.34 .*EndpointWithoutZone/,
   ],
+  // Also kubernetes/kubernetes#43958
   [
     'https://github.com/stacklok/toolhive/issues/5738',
     {
@@ -2194,14 +2108,6 @@ const ROWS: readonly ReportedRow[] = [
     /\(gRPC: `keepalive\.server_parameters\.max_connection_age`\)/,
   ],
   [
-    'https://github.com/kube-logging/logging-operator/issues/661',
-    { spec: { ...CLOSE, ports: [{ name: 'http', port: 24_240 }] } },
-    'Effective',
-    'StickyClients',
-    KEEP_TO_ONE,
-    /`net\.keepalive_max_recycle`/,
-  ],
-  [
     'https://github.com/openyurtio/openyurt/issues/590',
     {
       version: '1.20.11',
@@ -2283,31 +2189,7 @@ const ROWS: readonly ReportedRow[] = [
     /→ Add a podAntiAffinity with .* topologySpreadConstraints count from 1\.18 on/,
     /"topologySpreadConstraints"/,
   ],
-  [
-    'https://github.com/XenitAB/terraform-modules/issues/538',
-    { version: '1.31.9', endpoints: ['a', 'a', 'b'], pods: { topologySpreadConstraints: [] } },
-    'NotWanted',
-    'PodsNotSpread',
-    /^✗ its Pods are not spread over zones \(PodsNotSpread\); not wanted: /,
-    /No ready endpoint of Service shop\/web is in c; .* NotRequested/,
-  ],
-  [
-    'https://github.com/XenitAB/terraform-modules/pull/540',
-    { version: '1.30.9', endpoints: ['a', 'a', 'a'], pods: {} },
-    'NotWanted',
-    'PodsNotSpread',
-    /^✗ its Pods are not spread over zones \(PodsNotSpread\); not wanted/,
-    /kubectl patch deployment web .*kubectl annotate service web /,
-  ],
   // What nothing could ask for comes after what can be mended.
-  [
-    'https://github.com/aws/containers-roadmap/issues/2033',
-    { version: '1.26.4', service: COREDNS, endpoints: ['a', 'a', 'a', 'b'], pods: { topologySpreadConstraints: [] } },
-    'NotWanted',
-    'PodsNotSpread',
-    /^✗ its Pods are not spread over zones/,
-    /Also NotRequested .*Update to 1\.31 or newer/,
-  ],
   [
     'https://github.com/kubernetes-sigs/descheduler/issues/1138',
     {
@@ -2344,21 +2226,6 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 33 %/,
     /→ Take f out of NodePool other: its node class has no subnet there.* Karpenter adds Nodes .* fit where Nodes are\. /,
     /does not allow|toleration/,
-  ],
-  [
-    'https://github.com/aws/karpenter-provider-aws/issues/8637#uneven',
-    {
-      spec: CLOSE,
-      nodes: ['a', 'b'],
-      endpoints: ['a:a', 'a:a', 'a:a', 'a:a', 'a:a', 'b:b'],
-      ...OF_KARPENTER,
-      pods: { ...SOFT, ...OF_KARPENTER.pods },
-      extra: [nodePool('apps', ['a', 'b', 'c']), nodePool('other', ['a', 'f']), NODE_CLASS],
-    },
-    'Effective',
-    'UnevenLoad',
-    /^✓ effective: 100 % /,
-    /→ Take f out of NodePool other: its node class has no subnet there/,
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/5909',
@@ -2543,6 +2410,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 33 %/,
     /# policies change it at admission \(spread\.spread-pods\.kyverno\.io\): where one sets the same field/,
   ],
+  // Also XenitAB/terraform-modules#540
   [
     'https://github.com/kubernetes/kubernetes/issues/121284',
     {
@@ -2578,15 +2446,8 @@ const ROWS: readonly ReportedRow[] = [
     /→ Set `featureGates\.TopologyAwareHints: true` in ConfigMap kube-system\/antrea-config, and restart the agents/,
     /Update/,
   ],
-  [
-    'https://github.com/antrea-io/antrea/pull/3515',
-    { version: '1.24.2', annotations: HINTS, plane: antrea('1.8.0') },
-    'Ineffective',
-    'HintsIgnored',
-    /^✗ ineffective: 33 %/,
-    /→ Set `featureGates\.EndpointSlice: true` in .* and `featureGates\.TopologyAwareHints: true` in ConfigMap/,
-  ],
   // Clients of system components of a Shoot are wherever its workloads are.
+  // Also gardener/gardener#8066
   [
     'https://github.com/gardener/gardener/blob/master/docs/development/high-availability.md',
     {
@@ -2676,18 +2537,6 @@ const ROWS: readonly ReportedRow[] = [
     /topology-mode=Auto/,
   ],
   [
-    'https://github.com/istio/istio/issues/53435, of which some clients are outside',
-    {
-      version: '1.29.12',
-      endpoints: ['a', 'b', 'c'],
-      extra: [ZTUNNEL, AMBIENT, inShop('v1', 'Pod', { containers: [] })],
-    },
-    'NotWanted',
-    'NotRequested',
-    /istio-ambient \(DaemonSet kube-system\/ztunnel\) goes around it$/,
-    /For connections through the cluster IP: .*--overwrite service\.kubernetes\.io\/topology-mode=Auto/,
-  ],
-  [
     'https://github.com/k3s-io/klipper-lb/issues/20',
     {
       version: '1.21.4+k3s1',
@@ -2702,6 +2551,7 @@ const ROWS: readonly ReportedRow[] = [
     /comes from the address of an svclb Pod\. → Update k3s to 1.26.2\+k3s1 or newer/,
     /drop what enters|`externalTrafficPolicy: Cluster`/,
   ],
+  // Also kubernetes/kubernetes#73188
   [
     'https://github.com/envoyproxy/gateway/issues/5195',
     {
@@ -2896,6 +2746,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ traffic from outside enters .*; not wanted: .*33 %/,
     /externalTrafficPolicy Local is for traffic from outside/,
   ],
+  // Also cilium/cilium#46633
   [
     'https://github.com/envoyproxy/gateway/issues/3588',
     { version: '1.32.3', service: HELM, endpoints: ['a'], pods: {} },
@@ -3100,20 +2951,6 @@ const ROWS: readonly ReportedRow[] = [
     /kubectl get pods|HintsGateOff/,
   ],
   [
-    'https://github.com/strimzi/strimzi-kafka-operator/issues/6492',
-    {
-      version: '1.22.17',
-      annotations: HINTS,
-      endpoints: ['a', 'b', 'c'],
-      pods: { containers: [{ name: 'kafka', image: 'quay.io/strimzi/kafka:0.25.0-kafka-2.8.0' }] },
-      spec: { ports: [{ name: 'http', port: 9092 }] },
-    },
-    'NotWanted',
-    'HintsControllerGateOff',
-    /^✗ members \(Deployment shop\/web\) goes around it; not recognised: /,
-    /goes around the cluster IP: .*→ For members: rack awareness .* For connections through the cluster IP: Update/,
-  ],
-  [
     'https://github.com/infinispan/infinispan-helm-charts/issues/71',
     { spec: { clusterIP: 'None', publishNotReadyAddresses: true }, endpoints: ['a', 'b'], extra: [PUBLISHED] },
     'NotWanted',
@@ -3315,14 +3152,6 @@ const ROWS: readonly ReportedRow[] = [
     /`gateway\.directFunctions=false`/,
   ],
   [
-    'https://github.com/VictoriaMetrics/VictoriaMetrics/issues/2388',
-    { endpoints: ['a', 'b', 'c'], extra: frontOf('web', 'victoriametrics/vmagent:v1.110.0', 'remoteWrite_url') },
-    'NotWanted',
-    'StickyClients',
-    /may keep to one endpoint/,
-    /2 Pods for 3 endpoints\. → .*`dns\+` before it \(vmagent/,
-  ],
-  [
     'https://github.com/nats-io/nats-server/issues/1359',
     { version: '1.18.20', spec: { clusterIP: 'None', ports: [{ name: 'client', port: 4222 }] } },
     'NotWanted',
@@ -3343,6 +3172,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ its Pods are not spread over zones/,
     /its podAntiAffinity counts Nodes, not zones\. → Add a topologySpreadConstraint/,
   ],
+  // Also kubernetes/kubernetes#55603
   [
     'https://docs.cloud.google.com/kubernetes-engine/docs/troubleshooting/troubleshoot-uneven-traffic-distribution',
     { spec: { sessionAffinity: 'ClientIP' }, endpoints: ['a', 'b', 'c'], extra: frontOf('web').slice(0, 2) },
@@ -3418,6 +3248,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: /,
     /RuntimeComponent web owns it, .*under spec\.service\.disableTopology/,
   ],
+  // Also projectcalico/calico#4146
   [
     'https://github.com/cortexlabs/cortex/issues/2159',
     {

@@ -99,7 +99,6 @@ const spaceWith = (labels: Record<string, string>) => ({
   metadata: { name: 'shop', labels },
 });
 const podWith = (metadata: object) => beside('v1', 'Pod', { containers: [] }, metadata);
-const ALB_CLASS = { 'kubernetes.io/ingress.class': 'alb' };
 const ALB = { kind: 'IngressClassParams', name: 'alb' };
 const CROSS = 'load_balancing.cross_zone';
 const of = (image: string) => podsWith({ name: 'c', image });
@@ -190,21 +189,10 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 33 %/,
     /Update Calico eBPF to 3\.31\.5 or newer, which follow hints/,
   ],
+  // Also antrea-io/antrea#6592
   [
     'https://github.com/projectcalico/calico/issues/10430',
     { version: '1.32.4', spec: CLOSE, plane: calicoEbpf('3.30.0') },
-    'Ineffective',
-    'RouterNotOptedIn',
-    /^✗ ineffective: 33 %/,
-    /service\.kubernetes\.io\/topology-mode=Auto/,
-  ],
-  [
-    'https://github.com/antrea-io/antrea/issues/6592',
-    {
-      version: '1.31.0',
-      spec: CLOSE,
-      plane: [daemonSet('antrea-agent', 'docker.io/antrea/antrea-agent-ubuntu:v2.0.0')],
-    },
     'Ineffective',
     'RouterNotOptedIn',
     /^✗ ineffective: 33 %/,
@@ -251,19 +239,6 @@ const ROWS: readonly ReportedRow[] = [
     'CiliumServiceTopologyOff',
     /^✗ not wanted: .*; 33 %/,
     /→ Nothing to set: AKS manages the configuration of its Cilium/,
-  ],
-  [
-    'https://github.com/pingcap/tidb-operator/issues/2368',
-    {
-      version: '1.27.9',
-      spec: { ...LOCAL, ...UNASKED },
-      endpoints: ['a', 'b'],
-      annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-internal`]: '0.0.0.0/0' },
-    },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /^✗ traffic from outside enters /,
-    /Run a Pod in every zone of the load balancer, .*times out/,
   ],
   [
     'https://github.com/cilium/cilium/issues/47960',
@@ -320,22 +295,6 @@ const ROWS: readonly ReportedRow[] = [
     'HintedForOtherZone',
     /^✓ .*67 % of connections stay in their zone, as the hints direct/,
     /"trafficDistribution":"PreferClose"/,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/134895',
-    { spec: { internalTrafficPolicy: 'Local' }, endpoints: ['a'] },
-    'NotWanted',
-    'NoLocalEndpoints',
-    /^✗ not wanted: .*; those of clients in b, c fail$/,
-    /"internalTrafficPolicy":"Cluster"/,
-  ],
-  [
-    'https://github.com/kubernetes/enhancements/issues/3966',
-    { version: '1.23.9', nodes: ['a', 'b', 'c', 'a'], annotations: HINTS, spec: { internalTrafficPolicy: 'Local' } },
-    'Ineffective',
-    'NoLocalEndpoints',
-    /; some of those of clients in a fail$/,
-    /"internalTrafficPolicy":"Cluster"/,
   ],
   // Who goes around.
   [
@@ -424,6 +383,7 @@ const ROWS: readonly ReportedRow[] = [
     around('apisix'),
     /`resolveGranularity: service` of each of its backends/,
   ],
+  // Also grafana/loki#16607
   [
     'https://github.com/elixir-grpc/grpc/issues/355',
     { version: '1.29.0', spec: { clusterIP: 'None' }, annotations: HINTS },
@@ -579,30 +539,6 @@ const ROWS: readonly ReportedRow[] = [
     /free of charge in AWS .*load_balancing\.cross_zone\.enabled=false/,
   ],
   [
-    'https://github.com/aws/containers-roadmap/issues/981',
-    { version: '1.31.0', annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: BALANCED },
-    'Effective',
-    undefined,
-    /all clients seen go through aws-ip-targets \(Service shop\/web\), which keeps to the zone of its address, (?!.*through the Node)/,
-    /availability_zone_affinity/,
-  ],
-  [
-    'https://github.com/projectcalico/calico/issues/4146',
-    { version: '1.31.0', annotations: { [`${AWS}-type`]: 'nlb' }, spec: BALANCED },
-    'Effective',
-    'LoadBalancerTraffic',
-    /traffic from outside enters through Nodes in the zone of its address \(cross-zone load balancing is off/,
-    /its name of their zone.* An address in a zone without Nodes \(.* fails/,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/73188',
-    { annotations: { [`${AZURE}-internal`]: 'true' }, spec: LOCAL, endpoints: ['a:a'] },
-    'Ineffective',
-    'ZoneFailsHealthCheck',
-    /^✗ traffic from outside enters .*; ineffective: of clients inside, of which none is seen, 33 %/,
-    /no ready endpoint in b and c: no Node there passes the health check.* As the policy intends/,
-  ],
-  [
     'https://github.com/kubernetes/cloud-provider-openstack/issues/2866',
     {
       annotations: { 'loadbalancer.openstack.org/load-balancer-id': 'c7f0a9b2' },
@@ -643,14 +579,6 @@ const ROWS: readonly ReportedRow[] = [
     'ZoneFailsHealthCheck',
     /stands for Cilium's Envoy on no Node: each fails the health check of a load balancer/,
     /ingressController\.service\.externalTrafficPolicy/,
-  ],
-  [
-    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/913',
-    { spec: PORTS, extra: [ingress('alb'), OF_ALB] },
-    'Effective',
-    'LoadBalancerTraffic',
-    /^! traffic from outside enters through any Node that the load balancer of Ingress shop\/web picks; through its cluster IP 100 %/,
-    /`load_balancing\.cross_zone\.enabled=false`/,
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4563',
@@ -794,22 +722,6 @@ const ROWS: readonly ReportedRow[] = [
     /Local` Pods of that Node alone get it/,
   ],
   [
-    'https://github.com/metallb/metallb/issues/933',
-    {
-      annotations: METALLB,
-      spec: LOCAL,
-      extra: [
-        daemonSet('speaker', 'quay.io/metallb/speaker:v0.14.9'),
-        beside('v1', 'Pod', { nodeName: 'agent' }, { namespace: 'kube-system' }),
-        nodeWith('agent', 'a', {}),
-      ],
-    },
-    'Effective',
-    'ZoneFailsHealthCheck',
-    /the one Node that announces its address.*; no Node that may take it has one of its Pods/,
-    /only agent may take .*tolerations of its DaemonSet/,
-  ],
-  [
     'https://github.com/grafana/helm-charts/pull/2139',
     {
       spec: { ports: [{ name: 'grpc', port: 80 }] },
@@ -829,6 +741,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ not wanted: .*StickyClients/,
     /Behind it: its Pods write to the ingesters .*strategy label\. → Set `spec\.trafficDistribution/,
   ],
+  // Also metallb/metallb#933
   [
     'https://github.com/metallb/metallb/issues/302',
     {
@@ -927,20 +840,6 @@ const ROWS: readonly ReportedRow[] = [
     'ZoneFailsHealthCheck',
     /any Node that the load balancer of (?:Hetzner|Oracle) picks; no Node that may take it has one of its Pods/,
     /only node-1 and node-2 may take its traffic.*without the label `node\.kubernetes\.io\/exclude-from/,
-  ],
-  [
-    'https://github.com/kubernetes/cloud-provider-alibaba-cloud/pull/37',
-    {
-      version: '1.18.8',
-      annotations: { 'service.beta.kubernetes.io/alibaba-cloud-loadbalancer-address-type': 'internet' },
-      spec: { ...LOCAL, ...UNASKED },
-      endpoints: ['a'],
-      extra: [nodeWith('node-0', 'a', { 'node-role.kubernetes.io/master': '' })],
-    },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /no Node that may take it has one of its Pods, so it fails/,
-    /only node-1 and node-2 may take its traffic.*\(before Kubernetes 1\.21 no master\)/,
   ],
   // Nothing but the provider of its Nodes shows Octavia.
   [
@@ -1047,18 +946,6 @@ const ROWS: readonly ReportedRow[] = [
     / → As a port has `appProtocol: http` or `https`, its probe asks `\/` of the node port: .*azure-load-balancer-health-probe-request-path` names a path/,
   ],
   [
-    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/806',
-    {
-      version: '1.11.5',
-      spec: { type: 'NodePort' },
-      extra: [beside('extensions/v1beta1', 'Ingress', { backend: { serviceName: 'web' } }, { annotations: ALB_CLASS })],
-    },
-    'NotWanted',
-    'LoadBalancerTraffic',
-    /enters through any Node that the load balancer of Ingress shop\/web picks/,
-    /alb\.ingress\.kubernetes\.io\/target-type: ip/,
-  ],
-  [
     'https://github.com/kube-vip/kube-vip/issues/330',
     { spec: BALANCED, extra: [kubeVip(['vip_arp'])] },
     'Effective',
@@ -1066,6 +953,7 @@ const ROWS: readonly ReportedRow[] = [
     /the one Node that announces its address \(kube-vip in ARP mode\)/,
     /With `externalTrafficPolicy: Local` Pods of that Node alone .*with svc_election .*`Local` needs it, .*: #980/,
   ],
+  // Also kubernetes-sigs/aws-load-balancer-controller#806
   [
     'https://github.com/kubernetes-sigs/karpenter/issues/1203',
     {
@@ -1253,21 +1141,6 @@ const ROWS: readonly ReportedRow[] = [
     /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`/,
   ],
   [
-    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1953',
-    {
-      annotations: {
-        [`${AWS}-type`]: 'nlb',
-        [`${AWS}-internal`]: 'true',
-        [`${AWS}-target-group-attributes`]: 'preserve_client_ip.enabled=false',
-      },
-      spec: BALANCED,
-    },
-    'Effective',
-    'LoadBalancerTraffic',
-    /enters through Nodes in the zone of its address/,
-    /the cloud provider serves the Service: it reads that annotation in releases from 2026 on, .* make it anew with .*-type: external`/,
-  ],
-  [
     'https://github.com/cloudnativelabs/kube-router/issues/455',
     {
       annotations: { [`${AWS}-type`]: 'nlb' },
@@ -1318,14 +1191,7 @@ const ROWS: readonly ReportedRow[] = [
     /the one Node that announces its address \(kube-vip in ARP mode\), among Nodes with one of its Pods/,
     /Its endpoints on node-0 and node-2 get none of it: .* running that: nodeSelector/,
   ],
-  [
-    'https://github.com/XenitAB/terraform-modules/pull/871',
-    { annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: BALANCED, endpoints: ['a:a', 'b:b'] },
-    'Ineffective',
-    'ZoneFailsHealthCheck',
-    /^✗ all clients seen go through aws-ip-targets .* of others, of which none is seen, \d+ % of connections would stay/,
-    /no ready endpoint in c: its NLB sends to Pods in the zone of its address alone .* → Run a Pod in every zone/,
-  ],
+  // Also aws/containers-roadmap#981
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3431',
     {
@@ -1387,6 +1253,7 @@ const ROWS: readonly ReportedRow[] = [
     /any Node that the load balancer of Azure picks, among Nodes with one of its Pods/,
     /each Node with Pods gets the same share: 1 endpoint .* as much as 2 .* ZoneFailsHealthCheck .* As the policy intends/,
   ],
+  // Also kubernetes-sigs/aws-load-balancer-controller#913
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3648',
     { spec: { type: 'NodePort' }, endpoints: ['a', 'b', 'c'], extra: [ingress('alb'), OF_ALB] },
