@@ -35,6 +35,7 @@ const NATIVE_TRAEFIK = { image: 'traefik:v3.3.6', args: ['--providers.kubernetes
 const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
 const SKIPPER = podsWith({ name: 'skipper', image: 'skipper', args: [ROUTES] });
 const UNASKED = { trafficDistribution: undefined };
+const ENTERED = { type: 'LoadBalancer', ...UNASKED };
 const OF_WEB = { app: 'web' };
 const BALANCED = { ...CLOSE, type: 'LoadBalancer' };
 const PORTS = { ...CLOSE, type: 'NodePort' };
@@ -606,7 +607,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'LoadBalancerTraffic',
     /enters through Nodes that routers pick \(BGP/,
-    /goes to Pods of any Node \(one for each connection, as long as that is kept\)\. → .*With `externalTrafficPolicy: Local` Nodes with its Pods alone announce it/,
+    /goes to Pods of any Node \(externalTrafficPolicy Cluster; one for each connection, as long as that is kept\)\. → .*With `externalTrafficPolicy: Local` Nodes with its Pods alone announce it/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/115114',
@@ -709,8 +710,8 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Ineffective',
     'ZoneFailsHealthCheck',
-    /enters through Nodes that routers pick \(BGP of MetalLB\), among Nodes with one of its Pods/,
-    /no Node there announces its address\..* → Run a Pod in every zone whose routers are to reach it/,
+    /enters through Nodes that routers pick \(BGP of MetalLB; .* multipath\), among Nodes with one of its Pods/,
+    /no Node there announces its address\..* → Run a Pod in every zone whose routers .*\(ECMP\)\. Or set `externalTrafficPolicy: Cluster`/,
   ],
   [
     'https://github.com/metallb/metallb/issues/359',
@@ -930,7 +931,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Ineffective',
     'ZoneFailsHealthCheck',
-    /enters through Nodes that routers pick \(BGP of Calico\), among Nodes with one of its Pods/,
+    /enters through Nodes that routers pick \(BGP of Calico; .* multipath\), among Nodes with one of its Pods/,
     /a route reflector passes on nothing of serviceExternalIPs/,
   ],
   [
@@ -987,7 +988,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: LOCAL, endpoints: ['a:a', 'b:b'], extra: [kubeVip(['bgp_enable'])] },
     'Ineffective',
     'ZoneFailsHealthCheck',
-    /Nodes that routers pick \(BGP of kube-vip\); Nodes without one of its Pods drop it/,
+    /Nodes that routers pick \(BGP of kube-vip; .* multipath\); Nodes without one of its Pods drop it/,
     /no ready endpoint on node-2: Nodes there drop what enters\..* → Without svc_election/,
   ],
   [
@@ -1001,7 +1002,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     'ZoneFailsHealthCheck',
-    /Nodes that routers pick \(BGP of Cilium\); Nodes without one of its Pods drop it/,
+    /Nodes that routers pick \(BGP of Cilium; .* multipath\); Nodes without one of its Pods drop it/,
     /no ready endpoint on node-3: .*Use a release of Cilium from 1\.14 to 1\.18, .*1\.19 was seen not to/,
   ],
   [
@@ -1071,8 +1072,28 @@ const ROWS: readonly ReportedRow[] = [
     { annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-cross-zone-load-balancing-enabled`]: 'true' }, spec: BALANCED },
     'Effective',
     'LoadBalancerTraffic',
-    /enters through targets in any zone, if the cross-zone load balancing that an annotation asks for is on; through its cluster IP/,
+    /enters through targets in any of its zones, if the cross-zone load balancing that an annotation asks for is on; through its cluster IP/,
     /Cross-zone load balancing off \(.*cross_zone\.enabled=false`\) and target type IP/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/28586',
+    {
+      annotations: { [`${AWS}-cross-zone-load-balancing-enabled`]: 'true' },
+      spec: ENTERED,
+      endpoints: ['a', 'b', 'c'],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /enters through targets in any of its zones/,
+    /→ It is a Classic Load Balancer\. It sends .* `kubernetes\.io\/role\/elb` .* make the Service anew\. To keep to zones: /,
+  ],
+  [
+    'https://github.com/StarRocks/starrocks-kubernetes-operator/pull/781',
+    { annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-internal`]: 'true' }, spec: ENTERED, endpoints: ['a', 'b', 'c'] },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /enters through Nodes in the zone of its address/,
+    /any zone \(externalTrafficPolicy Cluster; .* Pods that use the address .* → With `externalTrafficPolicy: Local` .* target type ip/,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/3254',
@@ -1083,8 +1104,8 @@ const ROWS: readonly ReportedRow[] = [
       endpoints: ['a', 'b'],
     },
     'NotWanted',
-    'LoadBalancerTraffic',
-    /^✗ traffic from outside enters through targets in any zone, if/,
+    'ZoneFailsHealthCheck',
+    /^✗ traffic from outside enters through targets in any of its zones, if/,
     /before 1\.14 do not read the annotation for an NLB .* switch it on there, or from 1\.14 on take the annotation off/,
   ],
   [
@@ -1103,7 +1124,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Ineffective',
     'ZoneFailsHealthCheck',
-    /enters through Nodes that routers pick \(BGP of Calico\), among Nodes with one of its Pods/,
+    /enters through Nodes that routers pick \(BGP of Calico; .* multipath\), among Nodes with one of its Pods/,
     /no ready endpoint in c: no Node there announces its address/,
   ],
   [
@@ -1337,7 +1358,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'LoadBalancerTraffic',
     /^✗ traffic from outside enters through Nodes in the zone of its address/,
-    /\(one for each connection, as long as that is kept\)\. → It is a Classic Load Balancer: .* whose shares may be uneven\.(?!.*dns_record)/,
+    /\(externalTrafficPolicy Cluster; one for each connection, as long as that is kept\)\. → It is a Classic Load Balancer: .* whose shares may be uneven\.(?!.*dns_record)/,
   ],
 ];
 

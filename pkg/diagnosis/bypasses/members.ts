@@ -1,5 +1,5 @@
 // Clients that learn addresses of Pods by other means than objects of a proxy: headless Services, members, registries, resolvers of libraries.
-import type { Service } from '../../apis/core.ts';
+import { type Service, balancerAddresses } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
@@ -82,10 +82,11 @@ const FOR_OTHERS = /public|react_app|vite_|external|domain|redirect|callback|cor
 
 /** Without hosts that are no Service or route of these: variables and arguments hold secrets. */
 export const withoutOtherHosts = ({ services, ingresses }: ClusterSnapshot) => {
-  const names = new Set([...itemsOf(services).map(keyOf), ...itemsOf(ingresses).flatMap(hostsOf)]);
+  const own = itemsOf(services).flatMap((each) => [keyOf(each), ...balancerAddresses(each)]);
+  const names = new Set([...own, ...itemsOf(ingresses).flatMap(hostsOf)]);
   return (workload: Workload): Workload => {
-    const own = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));
-    const calls = workload.calls?.filter(({ host }) => own.has(host) || names.has(host));
+    const named = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));
+    const calls = workload.calls?.filter(({ host }) => named.has(host) || names.has(host));
     return defined({ ...workload, calls: calls?.[0] && calls });
   };
 };

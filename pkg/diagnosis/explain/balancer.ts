@@ -45,6 +45,10 @@ export interface Kind {
 export const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters, and Pods see the address that it came with: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
 
+// kubernetes/kubernetes#28586
+export const SUBNETS =
+  'It sends to Nodes of the zones in which it has a subnet alone (`aws elb describe-load-balancers` has them): its controller finds one in each zone by the tags `kubernetes.io/cluster/<name>` and `kubernetes.io/role/elb` (`internal-elb` of an internal one). Tag one in each zone of the Nodes (public where it faces the internet), and make the Service anew.';
+
 /** By its health checks under the policy Local. */
 export const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kind> = {}): Kind => ({
   shown,
@@ -64,10 +68,11 @@ export const oneNode = (who: string, by = 'may announce', alone = ALONE) => ({
 });
 
 export const overBgp = (who: string, by = 'a nodeSelector of what announces it') => ({
-  enters: `through Nodes that routers pick (${who})`,
+  enters: `through Nodes that routers pick (${who}; one alone where these have no multipath)`,
   remedy: `Zones count where the routers prefer Nodes of their own zone; several Nodes share it where these have multipath. With \`externalTrafficPolicy: Local\` Nodes with its Pods alone announce it, and it stays there; ${by} leaves out Nodes, distant ones too.`,
   announced: 'all' as const,
-  reach: 'Run a Pod in every zone whose routers are to reach it, and have them prefer Nodes of their own zone.',
+  reach:
+    'Run a Pod in every zone whose routers are to reach it, and have them prefer Nodes of their own zone; for several Nodes to share it they need multipath (ECMP).',
 });
 
 /** Either of them, of which signs show one; by what other Nodes announce other Services, and what else holds. */

@@ -1,15 +1,15 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
-import type { Node } from '../../apis/core.ts';
+import { type Node, balancerAddresses } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { NODES_OF_BALANCER, isCrossZone } from '../bypasses/kinds.ts';
 import { affinityOf } from '../bypasses/settings.ts';
-import { listIn, textIn } from '../project/fields.ts';
+import { listIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { EXTERNAL, POOLS, RANGES } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, STAYS, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
+import { type Kind, STAYS, SUBNETS, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
 import type { Facts } from './facts.ts';
 import { lastEvent } from './given.ts';
 
@@ -28,8 +28,9 @@ const NETWORK = /aws-load-balancer-(?:type|nlb-|scheme|attributes|target-)|^\S+\
 /** On, as an annotation asks. */
 const crossing = (reach: string, look = ''): Kind => ({
   sets: '/metadata/annotations',
-  enters: 'through targets in any zone, if the cross-zone load balancing that an annotation asks for is on',
-  remedy: `Cross-zone load balancing off (${OFF}) and target type IP, with a Pod in every zone of the load balancer; for the in-tree controller, which has neither, "false" in that annotation.${look} It sends to Nodes of the zones in which it has a subnet alone (public where it faces the internet): give it one in each zone of the Nodes.`,
+  enters: 'through targets in any of its zones, if the cross-zone load balancing that an annotation asks for is on',
+  remedy: `Cross-zone load balancing off (${OFF}) and target type IP or \`externalTrafficPolicy: Local\`, with a Pod in every zone of the load balancer; for the in-tree controller, which has only the policy, "false" in that annotation.${look} ${SUBNETS}`,
+  classic: `It is a Classic Load Balancer. ${SUBNETS} To keep to zones: "false" in that annotation and \`externalTrafficPolicy: Local\`, with a Pod in every zone.`,
   reach: `Run a Pod in every zone of the load balancer. ${reach} clients of its address in that zone fail.`,
   evenly: TO_PODS,
 });
@@ -146,9 +147,9 @@ const FAMILIES: readonly Kind[] = [
     sets: '/metadata/annotations',
     enters: 'through Nodes in the zone of its address (cross-zone load balancing is off, as by default)',
     // kubernetes/cloud-provider-aws#206, #569; docs.aws.amazon.com/elasticloadbalancing "Availability Zone DNS affinity"
-    remedy: `It keeps to zones from its address on; clients in its VPC get addresses of all zones, unless (of an NLB) they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. Of an NLB target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}).${LATER}`,
+    remedy: `With \`externalTrafficPolicy: Local\` traffic stays on the Node that it enters, with a Pod in every zone. Of an NLB target type ip (\`service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip\`, of the AWS Load Balancer Controller) sends to Pods in its zone, without a second hop. To its address clients in its VPC come from all zones, unless (of an NLB) they use its name of their zone (\`<zone>.<name>\`), or it has the attribute \`dns_record.client_routing_policy=availability_zone_affinity\`. An address in a zone without Nodes (target type ip: without Pods) fails: give it subnets of the zones of the Nodes only, or switch cross-zone load balancing on (${ON}).${LATER}`,
     // docs.aws.amazon.com/elasticloadbalancing/latest/classic; aws-load-balancer-controller docs/guide/service/annotations.md (the type is not to be changed)
-    classic: `It is a Classic Load Balancer: it balances over Nodes, and these again over Pods, whose shares may be uneven. Its name has an address in each zone in which it has a subnet, and each sends to Nodes of its own zone alone, until \`service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled: "true"\` lets it send to all. To Pods of its zone, without a second hop, sends a Network Load Balancer with target type ip: that of a Service made anew with \`aws-load-balancer-type: external\` and \`aws-load-balancer-nlb-target-type: ip\` (AWS Load Balancer Controller).${LATER}`,
+    classic: `It is a Classic Load Balancer: it balances over Nodes, and these again over Pods, whose shares may be uneven. Its name has an address in each zone in which it has a subnet, and each sends to Nodes of its own zone alone, until \`service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled: "true"\` lets it send to all. To Pods of its zone, without a second hop, sends a Network Load Balancer with target type ip: that of a Service made anew with \`aws-load-balancer-type: external\` and \`aws-load-balancer-nlb-target-type: ip\` (AWS Load Balancer Controller). With \`externalTrafficPolicy: Local\` traffic stays on the Node that it enters, with a Pod in every zone.${LATER}`,
     reach: `Run a Pod in every zone of the load balancer, or switch its cross-zone load balancing on (${ON}): until then clients of its address in that zone fail.`,
     evenly: TO_PODS,
     zonal: `Run as many Pods in each zone, or a Deployment with an autoscaler for each where their load differs, or switch cross-zone load balancing on (${ON}).`,
@@ -251,9 +252,6 @@ const OVER_CALICO: Kind = {
 /** The pool that MetalLB took the address from. */
 const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
 
-const addressesOf = (service: Facts['service'], key = 'ip'): readonly string[] =>
-  listIn(service, 'status.loadBalancer.ingress').flatMap((own) => textIn(own, key) || []);
-
 /** Masters, which up to 1.20 no load balancer of a cloud uses (gate LegacyNodeRoleBehavior), but those of OpenShift (kubernetes/cloud-provider-alibaba-cloud#37), and up to 1.18 cordoned Nodes (kubernetes/kubernetes#65013, #90823). */
 export const leftOutOf = ({ nodes, version, index: { bypasses } }: Facts): readonly Node[] => {
   const isOld = !atLeast(version, 21) && !bypasses.labels.some((label) => label.startsWith('node.openshift.io/'));
@@ -271,7 +269,7 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
       const keys = text.split(',').flatMap((range) => keyOfRange(range) ?? []);
       return own.some((address) => keys.some((key) => keyOfAddress(address).startsWith(key)));
     };
-    if (kind === CALICO) return isIn(ranges, addressesOf(service)) || isIn(externals, externalIPs as string[]);
+    if (kind === CALICO) return isIn(ranges, balancerAddresses(service)) || isIn(externals, externalIPs as string[]);
     const isKnown = type === 'LoadBalancer' && FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind));
     return isKnown && (pool === '' || pools === '' || pools.split(',').includes(pool));
   });
@@ -330,7 +328,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   if (named === undefined && byClass !== '')
     return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
-  const isQuiet = announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && addressesOf(service).length > 0;
+  const isQuiet = announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && balancerAddresses(service).length > 0;
   const unannounced = unmade(facts, family, isQuiet);
   if (unannounced) return { enters: 'through no Node that is seen', remedy: '', unannounced };
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
@@ -345,6 +343,6 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const isAnywhere = isOfKubeProxy && itemsOf(snapshot.routers).some(isLoose);
   const doubt = [isAnywhere ? LOOSE : '', isBlind ? (blind ?? '') : ''].filter(Boolean).join(' ') || undefined;
   const silent = silentIn?.test(release) === true ? silentIn : undefined;
-  const remedy = [...own, ...addressesOf(service, 'hostname')].some((each) => NETWORK.test(each)) ? undefined : classic;
+  const remedy = [...own, ...balancerAddresses(service)].some((each) => NETWORK.test(each)) ? undefined : classic;
   return { ...kind, ...defined({ remedy, daemonSet, leavesOut, blind: doubt, silentIn: silent }) };
 };

@@ -1,18 +1,17 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
-import { type Node, type Service, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
+import { type Node, type Service, balancerAddresses, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import { countBy, nameOf } from '../../apis/values.ts';
 import { isControlPlane, isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
 import { selects } from '../bypasses/watchers.ts';
-import { listIn } from '../project/fields.ts';
 import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, SHUTS_OUT } from './balancer.ts';
+import { type Kind, STAYS } from './balancer.ts';
 import { MONITOR, NODE_PORT, OTHER_ENTRY, PUBLISHED, TAILNET, announcersOf, kindOf, leftOutOf } from './balancers.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
-import { faultOf, sharedFault } from './local.ts';
+import { faultOf, sharedFault, shutOut } from './local.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
 import { inOnePlace } from './given.ts';
 import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
@@ -121,6 +120,9 @@ const MARKED_REMEDY =
   'Take the label off Nodes that are to take it; that of Talos is written back, unless it leaves `machine.nodeLabels` of the machine configuration (`$patch: delete`).';
 const LEFT_OUT =
   'As the policy intends: the load balancer leaves these Nodes out. Run a Pod in every zone where each of them is to take traffic.';
+// metallb/metallb#926, aws/containers-roadmap#2024, kubernetes/ingress-nginx#8312
+const OR_CLUSTER =
+  ' Or set `externalTrafficPolicy: Cluster`: then Nodes without a Pod take it too and pass it on, and Pods see no addresses of clients.';
 
 // kubernetes/kubernetes#85643, KEP-1669
 const DROPPING_REMEDY =
@@ -214,7 +216,8 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const { why, remedy = blind ?? reach ?? LEFT_OUT } = lackOf(facts, empty);
   const evidence = ` and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${unreadOf(facts, entry)}${why}`;
   // What is as intended comes after what is not.
-  return [...(remedy === LEFT_OUT ? unevenEntry(facts, entry) : []), ...fails(evidence, remedy)];
+  const other = remedy.includes('Cluster`') ? '' : OR_CLUSTER;
+  return [...(remedy === LEFT_OUT ? unevenEntry(facts, entry) : []), ...fails(evidence, `${remedy}${other}`)];
 };
 
 /** Its Pods are those of a gateway: what enters is all that it is for, unless clients inside are seen, and nothing sends to its node ports. */
@@ -264,13 +267,15 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     // kubernetes/kubernetes#105470
     if (isOld && service.spec?.internalTrafficPolicy === 'Local')
       return say(`${outside} enters ${entry.enters}, and ${BOTH}.`, BOTH_REMEDY);
-    const goes = `goes to Pods of any ${isZoneless ? 'Node' : 'zone'} (one for each connection, as long as that is kept)`;
+    const goes = `goes to Pods of any ${isZoneless ? 'Node' : 'zone'} (externalTrafficPolicy Cluster; one for each connection, as long as that is kept)`;
     const on = `${wanted ? 'is routed by the zone of that Node' : goes}.${unreadOf(facts, entry)}`;
     const later = wanted || isZoneless || entry.announced === 'one' ? '' : ASKS;
     const narrow = wanted && entry.announced === 'one' ? NARROW : '';
     const away = clientZones.filter((own) => !entry.takers.some((node) => zoneOfNode(node) === own));
     const kept = away.length > 0 ? ` (no Node of ${listed(away)} may take it, by labels and what selects them)` : '';
-    return say(`${outside} enters ${entry.enters}${kept}, and from there ${on}`, `${narrow}${entry.remedy}${later}`);
+    const isNamed = wanted || type !== 'LoadBalancer' || entry.sets !== undefined || entry.remedy.includes(': Local');
+    const helps = `${narrow}${entry.remedy}${isNamed ? '' : ` ${STAYS}`}${later}`;
+    return say(`${outside} enters ${entry.enters}${kept}, and from there ${on}`, helps);
   }
   if (entry.remedy === NODE_PORT.remedy || entry.failure) return [];
   const uneven = unevenEntry(facts, entry);
@@ -289,39 +294,6 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);
 };
 
-const HAIRPIN =
-  'a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance)';
-const NO_HAIRPIN =
-  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller; for type `nlb` without its class the cloud provider serves the Service: it reads that annotation in releases from 2026 on, and no target type; before, make it anew with `service.beta.kubernetes.io/aws-load-balancer-type: external`)';
-
-/** By annotations and class, where targets are known to be instances. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, #1314, kubernetes/ingress-nginx#7900, kubernetes-sigs/aws-load-balancer-controller#1953 */
-const HAS_HAIRPIN =
-  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:target-type=ip;|class=eks))(?=.*type=nlb;.*class=;|(?!.*preserve_client_ip\.enabled=false))/s;
-
-/** On which Nodes Pods do not reach the addresses by which the world does; `alone`: some of them, and not for their load balancer. */
-export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts, alone = false): Cause[] => {
-  const rather = 'Have Pods use the cluster IP (the name of the Service), or ';
-  const say = (what: string, or: string) => [cause('prerequisite', 'LoadBalancerTraffic', what, `${rather}${or}.`)];
-  const marks = Object.entries({ ...service.metadata?.annotations, class: service.spec?.loadBalancerClass });
-  if (!alone && HAS_HAIRPIN.test(marks.map((entry) => `${entry.join('=')};`).join('')))
-    return say(`Pods that use the address of Service ${name}: ${HAIRPIN}.`, NO_HAIRPIN);
-  if (service.spec?.externalTrafficPolicy !== 'Local') return [];
-  const modes = new Set(['', ...itemsOf(snapshot.routers).flatMap(({ settings }) => Object.values(settings))]);
-  const out = Map.groupBy(nodes, (node) => {
-    const { router, version } = index.routers.of(node);
-    const own = SHUTS_OUT.filter(([by, mode]) => by.toLowerCase() === router && modes.has(mode));
-    return hosts.has(nameOf(node)) ? undefined : own.find(([, , versions]) => versions.test(version ?? ''));
-  });
-  const [row, there = []] = [...out].find(([found]) => found !== undefined) ?? [];
-  // They know addresses only: no host names, and none that a load balancer keeps for itself.
-  const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
-  if (row === undefined) return [];
-  const [router, mode, , who, also, ports] = row;
-  if (!has && !(ports && service.spec.type === 'NodePort')) return [];
-  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): ${router}${mode && ` in ${mode} mode`} there drops what ${who} send to its ${has ? 'external address' : 'node port'}.`;
-  return say(evidence, also);
-};
-
 /** GoogleCloudPlatform/gke-autoneg-controller#158, #159 */
 const negCauses = ({ service, endpoints, name }: Facts): Cause[] => {
   const { 'cloud.google.com/neg-status': status = '' } = service.metadata?.annotations ?? {};
@@ -332,10 +304,20 @@ const negCauses = ({ service, endpoints, name }: Facts): Cause[] => {
   return named === '' || lost.length === 0 ? [] : [cause('effective', 'LoadBalancerTraffic', evidence, remedy)];
 };
 
-/** Of traffic from outside, and of what Pods send to the same address: one cause. */
+/** Pods that are seen name its address, or the host of a route to such a gateway; node ports have no address of their own. */
+export const isCalledInside = (facts: Facts): boolean => {
+  const { near, callers } = facts.index.bypasses.members;
+  const own = balancerAddresses(facts.service);
+  const isRouted = isGateway(facts) && [...callers.values()].flat().some(({ scheme }) => scheme === 'world');
+  const calls = [...near.values()].flat().flatMap((runner) => runner.calls ?? []);
+  return facts.service.spec?.type !== 'LoadBalancer' || isRouted || calls.some(({ host }) => own.includes(host));
+};
+
+/** Of traffic from outside, and of what Pods send to the same address: one cause, which begins with what is seen. */
 export const outsideCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const all = [...[...negCauses(facts), ...entryCauses(facts, wanted)].slice(0, 1), ...shutOut(facts)];
-  const [own, shut] = all;
-  if (own === undefined || shut === undefined) return all;
-  return [{ ...own, evidence: `${shut.evidence} ${own.evidence}`, remedy: `${shut.remedy} ${own.remedy}` }];
+  const [own] = all;
+  const [first, second] = isCalledInside(facts) ? all.toReversed() : all;
+  if (own === undefined || first === undefined || second === undefined) return all;
+  return [{ ...own, evidence: `${first.evidence} ${second.evidence}`, remedy: `${first.remedy} ${second.remedy}` }];
 };

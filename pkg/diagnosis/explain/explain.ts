@@ -11,12 +11,13 @@ import { OF_HINTS, TOO_OLD, elsewhere, isOnEveryNode, isTooOld } from './ask.ts'
 import { balanceCauses, blindCauses, keptCauses, prerequisiteCauses, stickyCauses } from './load.ts';
 import { BY_SCRAPE } from '../bypasses/programs.ts';
 import { NODE_PORT, TAILNET } from './balancers.ts';
-import { entryOf, isGateway, localEntryCauses, outsideCauses, shutOut } from './entry.ts';
+import { entryOf, isCalledInside, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
 import { factsOf, isAnsweredOnNodes, isFailing, isVain, meanInZoneShare, placedIn, unpredictable } from './facts.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { fixOf } from './fix.ts';
 import { behindCauses, givenCauses, inOnePlace } from './given.ts';
+import { shutOut } from './local.ts';
 import { loopCauses, withLoop } from './loop.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { zoneConstraint } from './scheduler.ts';
@@ -186,7 +187,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     ...evacuation,
     // Which Node a node port is asked of is the client's choice, unless a load balancer is seen: that nothing asks for zones comes first.
     ...kind.filter(({ reason }) => reason === 'PolicyIgnored'),
-    ...(!way?.failure && !way?.isStranded && shutOut(facts, isZoneOut).length > 0 ? outside : []),
+    ...(!way?.failure && !way?.isStranded && isCalledInside(facts) && shutOut(facts, isZoneOut)[0] ? outside : []),
     // What leaves a zone empty comes before what fails for that.
     ...(isUnmet && isFailed ? spread : []),
     ...(isFirst || way?.failure ? entry : []),

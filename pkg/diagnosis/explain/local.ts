@@ -7,7 +7,7 @@ import { listIn } from '../project/fields.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import type { RouterName } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import type { Kind } from './balancer.ts';
+import { type Kind, SHUTS_OUT } from './balancer.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { type Cause, cause, listed, remedyOf } from './reasons.ts';
 import { idlePods } from './waiting.ts';
@@ -157,4 +157,39 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
   });
   const [helps, [, why] = []] = Object.entries(FAULTS).find(([, [own]]) => texts.some((text) => own.test(text))) ?? [];
   return helps && why ? { why, remedy: helps.endsWith('.') ? helps : `${helps}${OR}` } : undefined;
+};
+
+const NO_HAIRPIN =
+  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller; for type `nlb` without its class the cloud provider serves the Service: it reads that annotation in releases from 2026 on, and no target type; before, make it anew with `service.beta.kubernetes.io/aws-load-balancer-type: external`)';
+
+/** By annotations and class, where targets are known to be instances. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, #1314, kubernetes/ingress-nginx#7900, kubernetes-sigs/aws-load-balancer-controller#1953 */
+const HAS_HAIRPIN =
+  /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:target-type=ip;|class=eks))(?=.*type=nlb;.*class=;|(?!.*preserve_client_ip\.enabled=false))/s;
+
+/** On which Nodes Pods do not reach the addresses by which the world does; `alone`: some of them, and not for their load balancer. */
+export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts, alone = false): Cause[] => {
+  const rather = 'Have Pods use the cluster IP (the name of the Service), or ';
+  const say = (what: string, or: string) => [cause('prerequisite', 'LoadBalancerTraffic', what, `${rather}${or}.`)];
+  const all = Object.entries({ ...service.metadata?.annotations, class: service.spec?.loadBalancerClass });
+  const marks = all.map((entry) => `${entry.join('=')};`).join('');
+  // They know addresses only: no host names, and none that a load balancer keeps for itself.
+  const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
+  if (!alone && HAS_HAIRPIN.test(marks))
+    return say(
+      `Pods that use the address of Service ${name}: a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance).`,
+      NO_HAIRPIN,
+    );
+  if (service.spec?.externalTrafficPolicy !== 'Local') return [];
+  const modes = new Set(['', ...itemsOf(snapshot.routers).flatMap(({ settings }) => Object.values(settings))]);
+  const out = Map.groupBy(nodes, (node) => {
+    const { router, version } = index.routers.of(node);
+    const own = SHUTS_OUT.filter(([by, mode]) => by.toLowerCase() === router && modes.has(mode));
+    return hosts.has(nameOf(node)) ? undefined : own.find(([, , versions]) => versions.test(version ?? ''));
+  });
+  const [row, there = []] = [...out].find(([found]) => found !== undefined) ?? [];
+  if (row === undefined) return [];
+  const [router, mode, , who, also, ports] = row;
+  if (!has && !(ports && service.spec.type === 'NodePort')) return [];
+  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): ${router}${mode && ` in ${mode} mode`} there drops what ${who} send to its ${has ? 'external address' : 'node port'}.`;
+  return say(evidence, also);
 };

@@ -108,7 +108,7 @@ describe('where traffic from outside enters', () => {
     [
       'by a class of Cilium over BGP',
       { spec: ofClass('io.cilium/bgp-control-plane') },
-      'through Nodes that routers pick (BGP of Cilium)',
+      'through Nodes that routers pick (BGP of Cilium; one alone where these have no multipath)',
     ],
     [
       'by MetalLB, with policy Local',

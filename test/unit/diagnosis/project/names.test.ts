@@ -39,7 +39,7 @@ describe('what variables and arguments name', () => {
     ['the registry of Dubbo, by its scheme', named({ A: 'zookeeper://z.b.example.com' }), ['A z.b.example.com'], 'A'],
     ['the registry in options of Java', named({ JAVA_OPTS: '-Deureka.client.x=y' }), [], 'JAVA_OPTS'],
     ['the membership of Orleans', named({ ORLEANS_CLUSTER_ID: 'prod' }), [], 'ORLEANS_CLUSTER_ID'],
-    ['the agent of Consul', named({ CONSUL_HTTP_ADDR: '10.0.0.1' }), [], 'CONSUL_HTTP_ADDR'],
+    ['the agent of Consul', named({ CONSUL_HTTP_ADDR: '10.0.0.1' }), ['CONSUL_HTTP_ADDR 10.0.0.1'], 'CONSUL_HTTP_ADDR'],
     [
       'no source of settings',
       named({ SPRING_CLOUD_NACOS_CONFIG_SERVER_ADDR: 'nacos:1' }, 'x'),
