@@ -229,7 +229,6 @@ type Case = readonly [name: string, objects: Objects, clients: readonly string[]
 const NAMED = { namespace: 'shop', name: 'web' };
 const CASES: readonly Case[] = [
   ['nothing of the kind', [], []],
-  ['ingress-nginx', [ingressClass('nginx', 'k8s.io/ingress-nginx'), ingress('nginx')], ['ingress-nginx']],
   [
     'that of an add-on',
     [ingressClass('n', 'webapprouting.kubernetes.azure.com/nginx'), ingress('n')],
@@ -250,7 +249,6 @@ const CASES: readonly Case[] = [
     ],
     [],
   ],
-  ['an ALB of EKS Auto Mode', [ingressClass('alb', 'eks.amazonaws.com/alb'), ingress('alb')], ['aws-alb']],
   [
     'an ALB of EKS Auto Mode with instance targets',
     [
@@ -260,18 +258,12 @@ const CASES: readonly Case[] = [
     [],
   ],
   [
-    'ingress-nginx by the name of its class',
-    [ingress(undefined, { 'kubernetes.io/ingress.class': 'nginx' })],
-    ['ingress-nginx'],
-  ],
-  [
     'ingress-nginx that uses the cluster IP',
     [ingressClass('nginx', 'k8s.io/ingress-nginx'), ingress('nginx', { [UPSTREAM]: 'true' })],
     [],
   ],
   ['an NLB of an older controller', [], ['aws-ip-targets'], annotated(`${AWS}type`, 'nlb-ip')],
   ["F5's NGINX", [ingressClass('nginx', 'nginx.org/ingress-controller'), ingress('nginx')], ['f5-nginx-ingress']],
-  ["Traefik's Ingress", [ingressClass('t', 'traefik.io/ingress-controller'), ingress('t')], ['traefik']],
   [
     "Traefik's Ingress to the cluster IP",
     [ingressClass('t', 'traefik.io/ingress-controller'), ingress('t')],
@@ -290,17 +282,13 @@ const CASES: readonly Case[] = [
   ],
   ['an Ingress of BIG-IP', [ingressClass('f', 'f5.com/cntr-ingress-svcs'), ingress('f')], ['f5-bigip']],
   ['HAProxy Ingress', [ingressClass('h', 'haproxy-ingress.github.io/controller'), ingress('h')], ['haproxy-ingress']],
-  ['an ALB with IP targets', [ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' })], ['aws-alb']],
   ['an ALB with instance targets', [ingress('alb')], [], web({ spec: { type: 'NodePort' } })],
-  ['an Ingress of an unknown class', [ingress('own')], ['ingress']],
   ['an Ingress for another Service', [ingress('nginx')], [], web({ metadata: { name: 'other' } })],
   ['Envoy Gateway', gateway('gateway.envoyproxy.io/gatewayclass-controller'), ['envoy-gateway']],
-  ["Istio's gateway", gateway('istio.io/gateway-controller'), ['istio-gateway']],
   ['VPC Lattice', gateway('application-networking.k8s.aws/gateway-api-controller'), ['vpc-lattice']],
   ["Cilium's gateway", gateway('io.cilium/gateway-controller'), ['cilium-gateway']],
   ['a route of a mesh', [httpRoute({ group: '', kind: 'Service', name: 'all' })], []],
   ['a Gateway of an unknown class', gateway('example.com/own'), ['gateway']],
-  ['IngressRoute', [ingressRoute({})], ['traefik']],
   ['IngressRoute with nativeLB', [ingressRoute({ nativeLB: true })], []],
   ['IngressRoute of a Traefik that uses cluster IPs', [traefik, ingressRoute({})], []],
   ['IngressRoute that does not, of such a Traefik', [traefik, ingressRoute({ nativeLB: false })], ['traefik']],
@@ -314,7 +302,6 @@ const CASES: readonly Case[] = [
     const spec = { upstreams: [{ name: 'u', service: 'web' }] };
     return [kind, [withSpec('k8s.nginx.org/v1', kind, 'v', spec)], ['f5-nginx-ingress']];
   }),
-  ['a TargetGroupBinding to Pods', [targetGroupBinding('ip')], ['aws-ip-targets']],
   ['a TargetGroupBinding to Nodes', [targetGroupBinding('instance')], []],
   ["an Upstream of Gloo's discovery", [upstream], []],
   [
@@ -337,7 +324,6 @@ const CASES: readonly Case[] = [
     ['emissary'],
   ],
   ['a Mapping of Emissary to the cluster IP', [mapping({ service: 'http://web.shop:80' })], []],
-  ['an NLB with IP targets', [], ['aws-ip-targets'], annotated(`${AWS}nlb-target-type`, 'ip')],
   ['what GKE writes on every Service', [], [], annotated('cloud.google.com/neg', '{"ingress":true}')],
   ['a network endpoint group', [], ['gke-neg'], annotated('cloud.google.com/neg', '{"exposed_ports":{"80":{}}}')],
   ['clusters joined by Cilium', [], ['cilium-clustermesh'], annotated(GLOBAL, 'true')],
@@ -416,7 +402,6 @@ const CASES: readonly Case[] = [
   ],
   ['headless, with sidecars', [pod('istio-proxy')], ['headless'], web({ spec: { clusterIP: 'None' } })],
   ['Kmesh', [daemonSet('kmesh', 'ghcr.io/kmesh-net/kmesh:v1.0.0')], ['kmesh']],
-  ['Istio ambient', [daemonSet('ztunnel', 'istio/ztunnel:1.27.0')], ['istio-ambient']],
   [
     'Consul',
     [pod('app', false, { annotations: { 'consul.hashicorp.com/connect-inject-status': 'injected' } })],
@@ -429,12 +414,6 @@ const CASES: readonly Case[] = [
     [deployment('istio-ingressgateway', PROXY)],
     ['istio-gateway'],
     web({ metadata: { name: 'kube-apiserver', namespace: 'shoot--foo--bar' } }),
-  ],
-  [
-    'node-local DNS',
-    [daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26')],
-    ['node-local-dns'],
-    web({ metadata: { name: 'kube-dns', namespace: 'kube-system' } }),
   ],
   [
     'DNS of EKS Auto Mode',
