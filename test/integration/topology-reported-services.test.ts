@@ -476,7 +476,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NoEndpoints',
     /^✗ no endpoint is ready/,
-    /kubectl get pods -n shop --show-labels/,
+    /Compare the selector with the labels of the Pods.*kubectl get pods -n shop --show-labels/,
   ],
   [
     'https://github.com/OT-CONTAINER-KIT/redis-operator/issues/1153',
@@ -615,22 +615,6 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 33 %/,
     /StatefulSet pg has no topologySpreadConstraint on .*→ What writes that label .*Volumes keep the Pods in their zones.* that is `ScheduleAnyway`, which leaves none pending/,
     /is not among these objects|kubectl (?:patch|scale)/,
-  ],
-  [
-    'https://github.com/CrunchyData/postgres-operator/issues/2288',
-    {
-      spec: { selector: { cluster: 'pg', role: 'replica' } },
-      endpoints: ['a:a', 'a:a'],
-      extra: [
-        ...membersOf('master', 'replica', 'replica').map((each) => ({ ...each, spec: { nodeName: 'node-0' } })),
-        beside('apps/v1', 'Deployment', { template: { metadata: { labels: { cluster: 'pg' } } } }, { name: 'pg' }),
-      ],
-    },
-    'NotWanted',
-    'PodsNotSpread',
-    /its Pods are not spread over zones/,
-    /Deployment pg has no topologySpreadConstraint on .*→ What writes that label/,
-    /is not among these objects/,
   ],
   [
     'https://github.com/aws/containers-roadmap/issues/1125',
@@ -955,6 +939,14 @@ const ROWS: readonly ReportedRow[] = [
     /Give the labels/,
   ],
   [
+    'https://github.com/kubernetes/kubernetes/issues/123019',
+    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING, DOWN] },
+    'Effective',
+    'PodsWaiting',
+    /^✓ effective: 100 % .*; Pods of it wait for a Node \(PodsWaiting\)/,
+    /counts c, where .*→ Set `nodeTaintsPolicy: Honor` \(Kubernetes 1\.26 and newer\) or `whenUnsatisfiable: ScheduleAnyway`/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/106396',
     {
       nodes: ['a', 'b'],
@@ -1099,7 +1091,6 @@ const ROWS: readonly ReportedRow[] = [
     /would be a store of its own/,
     /takes parts from others/,
   ],
-  // Also kubernetes/kubernetes#123019
   [
     'https://github.com/MicrosoftDocs/azure-aks-docs/issues/149',
     {
@@ -1384,6 +1375,19 @@ const ROWS: readonly ReportedRow[] = [
     'ProxyOfAnotherNode',
     /^✗ ineffective: 8\d %/,
     /1 of 4 ready Nodes .* a Node that is not there \(its hostname is no Node's name\)/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/100313',
+    {
+      version: '1.23.4',
+      annotations: HINTS,
+      spec: LOCAL_ENTRY,
+      extra: [proxyConfig('featureGates:\n  TopologyAwareHints: true\n')],
+    },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ traffic .*; ineffective: of clients inside, .* 33 %/,
+    /kube-proxy before 1\.24, for its externalTrafficPolicy Local,/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/117193',
@@ -1928,7 +1932,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: /,
-    /"PreferSameNode"\}\}' # every Node has an endpoint: the value PreferSameNode keeps/,
+    /"PreferSameNode"\}\}' # every Node has an endpoint: the value PreferSameNode keeps.*; internalTrafficPolicy Local keeps them there/,
     /PreferSameZone/,
   ],
   [
@@ -1955,6 +1959,14 @@ const ROWS: readonly ReportedRow[] = [
     'LoadBalancerTraffic',
     /^✗ traffic from outside enters .*; not wanted: /,
     /1 endpoint .* on node-1 as much as 3 on node-0\. .*weighted-load-balancing: pods-per-node.*ZoneFailsHealthCheck/,
+  ],
+  [
+    'https://github.com/kubernetes/kubernetes/issues/121590',
+    { spec: CLOSE, extra: [proxyConfig('mode: ipvs\nipvs:\n  scheduler: sh\n')] },
+    'Effective',
+    'StickyClients',
+    /^✓ effective: 100 %/,
+    /ConfigMap kube-system\/kube-proxy has ipvs\.scheduler sh/,
   ],
   [
     'https://github.com/cloudnativelabs/kube-router/pull/207',
@@ -2043,7 +2055,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'StickyClients',
     /^! traffic .*; through its cluster IP 100 %/,
-    /kube-proxy 1\.33\.6/,
+    /kube-proxy 1\.33\.6.*one address\. → Set `sessionAffinity: None`.*"sessionAffinity":"None","sessionAffinityConfig":null/,
     /nftables mode/,
   ],
   [
@@ -2449,6 +2461,14 @@ const ROWS: readonly ReportedRow[] = [
     /Update/,
   ],
   // Clients of system components of a Shoot are wherever its workloads are.
+  [
+    'https://github.com/antrea-io/antrea/pull/3515',
+    { version: '1.24.2', annotations: HINTS, plane: antrea('1.8.0') },
+    'Ineffective',
+    'HintsIgnored',
+    /^✗ ineffective: 33 %/,
+    /→ Set `featureGates\.EndpointSlice: true` in .* and `featureGates\.TopologyAwareHints: true` in ConfigMap/,
+  ],
   // Also gardener/gardener#8066
   [
     'https://github.com/gardener/gardener/blob/master/docs/development/high-availability.md',
@@ -2958,7 +2978,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'Headless',
     /^✗ no setting of this Service/,
-    /has clusterIP None\./,
+    /has clusterIP None\..*a second Service; not for gRPC/,
     /PublishedNotReady/,
   ],
   [
@@ -3121,7 +3141,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'StickyClients',
     /may keep to one endpoint/,
-    /2 Pods for 3 endpoints\. → .*`round_robin_dns: true`/,
+    /2 Pods for 3 endpoints\. → .*`round_robin_dns: true`.*`dns\+` before it \(vmagent/,
   ],
   [
     'https://github.com/nicolerenee/infra/pull/2092',
@@ -3250,7 +3270,6 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: /,
     /RuntimeComponent web owns it, .*under spec\.service\.disableTopology/,
   ],
-  // Also projectcalico/calico#4146
   [
     'https://github.com/cortexlabs/cortex/issues/2159',
     {

@@ -540,6 +540,14 @@ const ROWS: readonly ReportedRow[] = [
     /free of charge in AWS .*load_balancing\.cross_zone\.enabled=false/,
   ],
   [
+    'https://github.com/projectcalico/calico/issues/4146',
+    { version: '1.31.0', annotations: { [`${AWS}-type`]: 'nlb' }, spec: BALANCED },
+    'Effective',
+    'LoadBalancerTraffic',
+    /traffic from outside enters through Nodes in the zone of its address \(cross-zone load balancing is off/,
+    /its name of their zone.* An address in a zone without Nodes \(.* fails/,
+  ],
+  [
     'https://github.com/kubernetes/cloud-provider-openstack/issues/2866',
     {
       annotations: { 'loadbalancer.openstack.org/load-balancer-id': 'c7f0a9b2' },
@@ -639,14 +647,6 @@ const ROWS: readonly ReportedRow[] = [
     /Set `NO_MASQ_LOCAL` to `1` in the environment of container weave/,
   ],
   [
-    'https://github.com/metallb/metallb/issues/257',
-    { annotations: { 'metallb.universe.tf/address-pool': 'default' }, spec: LOCAL },
-    'Effective',
-    'LoadBalancerTraffic',
-    /enters through the one Node that announces its address \(MetalLB in layer 2 mode\).*, among Nodes with one of its Pods/,
-    /Set `externalTrafficPolicy: Cluster` for Pods of all Nodes/,
-  ],
-  [
     'https://github.com/metallb/metallb/issues/2274',
     {
       annotations: METALLB,
@@ -719,7 +719,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /through the one Node that announces its address \(MetalLB in layer 2 mode\)/,
-    /For several Nodes to take it: BGP/,
+    /announces its address \(MetalLB in layer 2 mode\).*For several Nodes to take it: BGP/,
     /Local` Pods of that Node alone get it/,
   ],
   [
@@ -887,6 +887,7 @@ const ROWS: readonly ReportedRow[] = [
     /nothing among these objects announces its address/,
     /which IPAddressPools only give\. → Create an L2Advertisement or a BGPAdvertisement/,
   ],
+  // Also metallb/metallb#257
   [
     'https://github.com/metallb/metallb/issues/1249',
     {
@@ -1159,7 +1160,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through Nodes in the zone of its address/,
-    /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`/,
+    /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`.* in releases from 2026 on, .* make it anew with /,
   ],
   [
     'https://github.com/cloudnativelabs/kube-router/issues/455',
@@ -1773,15 +1774,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     around('envoy-gateway'),
     /^(?!.*keeps to zones).*Envoy goes by a hash, or weights of zones, of BackendTrafficPolicy shop\/web → `preferLocal` there/,
   ],
-  [
-    'https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/load_balancing/zone_aware',
-    {
-      endpoints: ['a:a', 'a:a', 'a:a', 'a:a', 'b:b', 'c:c'],
-      extra: [...ENVOY_GATEWAY, ofBackends({ zoneAware: { preferLocal: {} } })],
-    },
-    around('envoy-gateway'),
-    /^(?!.*keeps to zones).*and sends to others what is too much for it → `force: {}` there/,
-  ],
+  // Also https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/load_balancing/zone_aware
   [
     // Its proxies are in one zone of three, which has a third of the endpoints.
     'https://github.com/envoyproxy/envoy/issues/38758',
@@ -2362,12 +2355,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /EFFECTIVE ! 3 of 3 client zones keep what goes through the cluster IP .*or through a proxy that no object shows(?!.*aggregator)/,
   ],
   // Its node ports are there, and no client of them.
-  [
-    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4029',
-    { spec: PORTS, extra: [ingress('alb', { 'alb.ingress.kubernetes.io/target-type': 'ip' }), OF_ALB] },
-    /^! all clients seen go through aws-alb \(Ingress shop\/web\), which is not seen to keep to zones; /,
-    /`load_balancing\.cross_zone\.enabled=false`/,
-  ],
   [
     'https://github.com/zalando/skipper/issues/3785',
     { extra: [beside('zalando.org/v1', 'RouteGroup', { backends: [{ type: 'service', serviceName: 'web' }] })] },
