@@ -1,5 +1,5 @@
 // The parts of Kubernetes' core/v1, coordination/v1 and discovery/v1 that this project reads or writes, and small readings of them.
-import { type Fields, isFields } from './values.ts';
+import { isFields } from './values.ts';
 import type { Condition, KubernetesObject, ObjectRef, StringMap } from './meta.ts';
 import { ANNOTATION_HINTS, HINTS_OFF, LABEL_SERVICE_NAME, LABEL_ZONE, SWITCH_NAMESPACE, isNowhere } from './names.ts';
 
@@ -30,7 +30,7 @@ export interface Service extends KubernetesObject {
     topologyKeys?: string[];
     [field: string]: unknown;
   };
-  status?: { conditions?: Condition[]; loadBalancer?: { ingress?: Fields[] }; [field: string]: unknown } | undefined;
+  status?: { conditions?: Condition[]; [field: string]: unknown } | undefined;
 }
 
 /** core/v1 Namespace. */
@@ -138,12 +138,6 @@ export const zoneIn = (value: string | undefined): string => (value === undefine
 
 /** Empty where the Node has no zone. */
 export const zoneOfNode = ({ metadata }: KubernetesObject): string => zoneIn(metadata?.labels?.[LABEL_ZONE]);
-
-/** By which the world reaches its load balancer. */
-export const balancerAddresses = ({ status }: Service): string[] =>
-  (status?.loadBalancer?.ingress ?? []).flatMap(({ hostname, ip }) =>
-    [hostname, ip].filter((own) => typeof own === 'string'),
-  );
 
 /** Of all Nodes that have one, in name order. */
 export const zonesOfNodes = (nodes: readonly Node[]): string[] =>

@@ -2,6 +2,7 @@
 import type { LabelSelector } from '../../apis/admission.ts';
 import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
+import type { Fields } from '../../apis/values.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
 import type { Client } from './types.ts';
 
@@ -153,6 +154,12 @@ export const SERVICE_MARKS: readonly (readonly [key: string, value: RegExp, clie
 /** Of a Service: they select the Nodes that its load balancer sends to. */
 export const NODES_OF_BALANCER =
   /^(?:oci(?:-network-load-balancer)?\.oraclecloud\.com|load-?balancer\.(?:openstack\.org|hetzner\.cloud))\/node-(?:label-)?selector$|\/(?:aws-load-balancer-target-node-labels|scw-loadbalancer-target-node-labels|alibaba-cloud-loadbalancer-backend-label|qcloud-loadbalancer-backends-label|ibm-load-balancer-cloud-provider-vpc-node-selector)$|^io\.cilium\.nodeipam\/match-node-labels$/;
+
+/** Host names and addresses of its load balancer. */
+export const addressesOf = ({ status }: Service): string[] =>
+  ((status?.['loadBalancer'] as { ingress?: Fields[] } | undefined)?.ingress ?? []).flatMap(({ hostname, ip }) =>
+    [hostname, ip].filter((own) => typeof own === 'string'),
+  );
 
 /** Nodes with the labels `a=b,c=d`; none of what is no such list. */
 export const withLabels = (text: string): LabelSelector[] =>

@@ -1,5 +1,5 @@
 // Clients that learn addresses of Pods by other means than objects of a proxy: headless Services, members, registries, resolvers of libraries.
-import { type Service, balancerAddresses } from '../../apis/core.ts';
+import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
@@ -8,6 +8,7 @@ import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
+import { addressesOf } from './kinds.ts';
 import { AGENTS, ANY_ANSWERS, BY_LEADER, BY_ROLES, GOES_ON, MANAGES } from './programs.ts';
 import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING, STORES } from './programs.ts';
 import type { Client } from './types.ts';
@@ -82,7 +83,7 @@ const FOR_OTHERS = /public|react_app|vite_|external|domain|redirect|callback|cor
 
 /** Without hosts that are no Service or route of these: variables and arguments hold secrets. */
 export const withoutOtherHosts = ({ services, ingresses }: ClusterSnapshot) => {
-  const own = itemsOf(services).flatMap((each) => [keyOf(each), ...balancerAddresses(each)]);
+  const own = itemsOf(services).flatMap((each) => [keyOf(each), ...addressesOf(each)]);
   const names = new Set([...own, ...itemsOf(ingresses).flatMap(hostsOf)]);
   return (workload: Workload): Workload => {
     const named = new Set(callsOf(workload).flatMap(({ service, host }) => (names.has(service) ? [host] : [])));

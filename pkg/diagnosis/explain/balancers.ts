@@ -1,8 +1,8 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
-import { type Node, balancerAddresses } from '../../apis/core.ts';
+import type { Node } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
-import { NODES_OF_BALANCER, isCrossZone } from '../bypasses/kinds.ts';
+import { NODES_OF_BALANCER, addressesOf, isCrossZone } from '../bypasses/kinds.ts';
 import { affinityOf } from '../bypasses/settings.ts';
 import { listIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
@@ -269,7 +269,7 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
       const keys = text.split(',').flatMap((range) => keyOfRange(range) ?? []);
       return own.some((address) => keys.some((key) => keyOfAddress(address).startsWith(key)));
     };
-    if (kind === CALICO) return isIn(ranges, balancerAddresses(service)) || isIn(externals, externalIPs as string[]);
+    if (kind === CALICO) return isIn(ranges, addressesOf(service)) || isIn(externals, externalIPs as string[]);
     const isKnown = type === 'LoadBalancer' && FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind));
     return isKnown && (pool === '' || pools === '' || pools.split(',').includes(pool));
   });
@@ -328,7 +328,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   if (named === undefined && byClass !== '')
     return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
-  const isQuiet = announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && balancerAddresses(service).length > 0;
+  const isQuiet = announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && addressesOf(service).length > 0;
   const unannounced = unmade(facts, family, isQuiet);
   if (unannounced) return { enters: 'through no Node that is seen', remedy: '', unannounced };
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
@@ -343,6 +343,6 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const isAnywhere = isOfKubeProxy && itemsOf(snapshot.routers).some(isLoose);
   const doubt = [isAnywhere ? LOOSE : '', isBlind ? (blind ?? '') : ''].filter(Boolean).join(' ') || undefined;
   const silent = silentIn?.test(release) === true ? silentIn : undefined;
-  const remedy = [...own, ...balancerAddresses(service)].some((each) => NETWORK.test(each)) ? undefined : classic;
+  const remedy = [...own, ...addressesOf(service)].some((each) => NETWORK.test(each)) ? undefined : classic;
   return { ...kind, ...defined({ remedy, daemonSet, leavesOut, blind: doubt, silentIn: silent }) };
 };

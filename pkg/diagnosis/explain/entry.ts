@@ -1,8 +1,8 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
-import { type Node, type Service, balancerAddresses, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
+import { type Node, type Service, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import { countBy, nameOf } from '../../apis/values.ts';
 import { isControlPlane, isEnabled } from '../../upstream/index.ts';
-import { NODES_OF_BALANCER, withLabels } from '../bypasses/kinds.ts';
+import { NODES_OF_BALANCER, addressesOf, withLabels } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { ownerNote } from '../owner.ts';
@@ -307,7 +307,7 @@ const negCauses = ({ service, endpoints, name }: Facts): Cause[] => {
 /** Pods that are seen name its address, or the host of a route to such a gateway; node ports have no address of their own. */
 export const isCalledInside = (facts: Facts): boolean => {
   const { near, callers } = facts.index.bypasses.members;
-  const own = balancerAddresses(facts.service);
+  const own = addressesOf(facts.service);
   const isRouted = isGateway(facts) && [...callers.values()].flat().some(({ scheme }) => scheme === 'world');
   const calls = [...near.values()].flat().flatMap((runner) => runner.calls ?? []);
   return facts.service.spec?.type !== 'LoadBalancer' || isRouted || calls.some(({ host }) => own.includes(host));
