@@ -401,14 +401,6 @@ const ROWS: readonly ReportedRow[] = [
     /PreferZone, which Kubernetes 1\.33 .* does not know\. .*"trafficDistribution":"PreferClose"/,
   ],
   [
-    'https://github.com/open-telemetry/opentelemetry-helm-charts/issues/1555',
-    { version: '1.31.2', service: HELM, endpoints: ['a', 'b', 'c'] },
-    'NotWanted',
-    'NotRequested',
-    /^✗ not wanted: .*33 %/,
-    /"trafficDistribution":"PreferClose".*# Helm owns it: set it in the values of the chart/,
-  ],
-  [
     'https://github.com/aws/containers-roadmap/issues/2310',
     { version: '1.29.0', service: COREDNS, endpoints: ['a', 'b', 'c'].flatMap((zone) => times(zone, 5)) },
     'NotWanted',
@@ -638,14 +630,6 @@ const ROWS: readonly ReportedRow[] = [
     'Headless',
     /no share can be predicted \(headless/,
     /each key is on one member, .*# no second Service/,
-  ],
-  [
-    'https://github.com/opendatahub-io/kserve/issues/534',
-    { version: '1.30.7', spec: { clusterIP: 'None' } },
-    'NotWanted',
-    'Headless',
-    /no share can be predicted \(headless/,
-    /Nothing maps its port 80 to that of the Pods \(8080\)/,
   ],
   [
     'https://github.com/bitnami/charts/pull/32443',
@@ -1357,7 +1341,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /aws-ip-targets/,
-    /asks these for health: externalTrafficPolicy has no say/,
+    /asks these for health: externalTrafficPolicy has no say.*externalTrafficPolicy Local is for traffic from outside/,
     /kubectl annotate/,
   ],
   [
@@ -1663,7 +1647,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'CiliumServiceTopologyOff',
     /^✗ all clients seen go through cilium-redirect \(CiliumLocalRedirectPolicy \S+\), which leads to a Pod on their own Node; /,
-    /hands what Pods send to it to a Pod on their own Node/,
+    /for node-local-dns its upstream Service.*hands what Pods send to it to a Pod on their own Node/,
   ],
   [
     'https://github.com/cilium/cilium/issues/41450',
@@ -2180,6 +2164,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 67 %/,
     /It counts when Pods are placed, .*`includeSoftConstraints: true` .*`evictLocalStoragePods: true`/,
   ],
+  // Also open-telemetry/opentelemetry-helm-charts#1555
   [
     'https://github.com/vectordotdev/helm-charts/issues/482',
     {
@@ -2191,7 +2176,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not wanted/,
-    / \(service\.trafficDistribution \(charts from mid-2025 on\): PreferClose\), or/,
+    /# Helm owns it: set it in the values of the chart.* \(service\.trafficDistribution \(charts from mid-2025 on\): PreferClose\), or/,
     /Aggregator/,
   ],
   [
@@ -2760,14 +2745,6 @@ const ROWS: readonly ReportedRow[] = [
     /^✓ effective: 100 % .*; its endpoints get uneven shares/,
     /Deployment front, .*\) are in a 1, b 1, c 0; endpoints: a 1, b 1, c 1\./,
   ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/84505',
-    { spec: LOCAL_PORTS, endpoints: ['a', 'b', 'c'] },
-    'NotWanted',
-    'NotRequested',
-    /^✗ traffic from outside enters .*; not wanted: .*33 %/,
-    /externalTrafficPolicy Local is for traffic from outside/,
-  ],
   // Also cilium/cilium#46633
   [
     'https://github.com/envoyproxy/gateway/issues/3588',
@@ -2978,7 +2955,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'Headless',
     /^✗ no setting of this Service/,
-    /has clusterIP None\..*a second Service; not for gRPC/,
+    /has clusterIP None\..*Nothing maps its port 80 to that of the Pods \(8080\).*a second Service; not for gRPC/,
     /PublishedNotReady/,
   ],
   [
@@ -2990,18 +2967,7 @@ const ROWS: readonly ReportedRow[] = [
     /'\{"spec":\{"publishNotReadyAddresses":false\}\}'/,
     /kubectl annotate/,
   ],
-  [
-    'https://github.com/kubernetes/ingress-gce/pull/2814',
-    {
-      version: '1.31.6',
-      spec: { ...CLOSE, type: 'LoadBalancer' },
-      annotations: { 'networking.gke.io/load-balancer-type': 'Internal' },
-    },
-    'Effective',
-    'LoadBalancerTraffic',
-    /enters through any Node that the load balancer of Google picks;/,
-    /from 1\.33\.3-gke\.1392000 on/,
-  ],
+  // Also kubernetes/ingress-gce#2814
   [
     'https://github.com/kubernetes/ingress-gce/pull/2815',
     {

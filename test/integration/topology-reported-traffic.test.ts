@@ -607,7 +607,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through Nodes of the client's zone where the cluster has GKE subsetting/,
-    /Run a Pod in each zone of its clients/,
+    /Run a Pod in each zone of its clients.*from 1\.33\.3-gke\.1392000 on/,
   ],
   [
     'https://github.com/metallb/metallb/issues/773',
@@ -1920,18 +1920,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     maybeAround('headless-service'),
     /none for calls by Dapr; one by the name of the Service takes its cluster IP/,
-  ],
-  [
-    'https://github.com/cilium/cilium/issues/16906',
-    {
-      extra: [
-        beside('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
-          redirectFrontend: { serviceMatcher: { namespace: 'shop', serviceName: 'web' } },
-        }),
-      ],
-    },
-    around('cilium-redirect'),
-    /for node-local-dns its upstream Service/,
   ],
   [
     'https://github.com/cilium/cilium/issues/42313',
