@@ -780,20 +780,6 @@ const ROWS: readonly ReportedRow[] = [
     /Add a topologySpreadConstraint|kubectl patch/,
   ],
   [
-    'https://github.com/sapcc/helm-charts/pull/4965',
-    {
-      spec: CLOSE,
-      nodes: ['', '', ''],
-      endpoints: ['', '', ''],
-      nodeLabels: { [OLD_ZONE]: 'eu-1a' },
-    },
-    'Ineffective',
-    'EndpointWithoutZone',
-    /^✗ ineffective: no share can be predicted/,
-    /kubectl label node node-0 node-1 node-2 topology\.kubernetes\.io\/zone=eu-1a/,
-    /=<zone>/,
-  ],
-  [
     'https://docs.aws.amazon.com/eks/latest/userguide/zone-shift.html',
     {
       spec: CLOSE,
@@ -981,13 +967,14 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 67 %/,
     /Pod pg-3 waits for a Node: its podAntiAffinity lets one Pod in each zone.* → Replace that podAntiAffinity by .* What writes that label/,
   ],
+  // Also aws/karpenter-provider-aws#5120
   [
     'https://github.com/aws/karpenter-provider-aws/issues/1528',
     { endpoints: [...times('a', 5), ...times('b', 4), 'c'], pods: SOFT },
     'NotWanted',
     'PodsNotSpread',
     /^✗ its Pods are not spread over zones .*; not wanted: .*33 %/,
-    /PodsNotSpread Ready endpoints of Service shop\/web by zone: a 5, b 4, c 1\. .* is a preference only .*→ Set `whenUnsatisfiable: DoNotSchedule`/,
+    /PodsNotSpread Ready endpoints of Service shop\/web by zone: a 5, b 4, c 1\. .* is a preference only .*→ Set `whenUnsatisfiable: DoNotSchedule` in its .*"whenUnsatisfiable":"DoNotSchedule"/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/122278',
@@ -1105,15 +1092,6 @@ const ROWS: readonly ReportedRow[] = [
     /^✓ effective: 100 %/,
     /waits for a Node: its volume .*; the scheduler says: 3 node\(s\) had volume node affinity conflict\. → .*WaitForFirstConsumer/,
     /may together leave no Node/,
-  ],
-  [
-    'https://github.com/aws/karpenter-provider-aws/issues/5120',
-    { nodes: ['a', 'a', 'a', 'a', 'b', 'c'], endpoints: ['a', 'a', 'a'], pods: SOFT },
-    'NotWanted',
-    'PodsNotSpread',
-    /^✗ its Pods are not spread over zones \(PodsNotSpread\); not wanted: .*67 %/,
-    /Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint .*"whenUnsatisfiable":"DoNotSchedule".*"trafficDistribution"/,
-    /Add a topologySpreadConstraint/,
   ],
   // Hints that lend what is in one zone keep nothing.
   [
@@ -2051,15 +2029,6 @@ const ROWS: readonly ReportedRow[] = [
     /Port http .* the endpoint is picked once .*MAX_CONNECTION_AGE/,
   ],
   [
-    'https://github.com/cilium/cilium/issues/16583',
-    { plane: cilium('1.16.1'), extra: [MESHED] },
-    'NotWanted',
-    'StickyClients',
-    /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: /,
-    /Cilium replaces the cluster IP .*the sidecar of Linkerd \(Pod shop\/client\) .*socketLB\.hostNamespaceOnly=true/,
-    /BYPASSED/,
-  ],
-  [
     'https://github.com/istio/istio/issues/27619',
     {
       spec: { ports: [{ name: 'tcp', port: 80 }] },
@@ -2077,8 +2046,8 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: /,
-    /Cilium replaces the cluster IP .*the sidecar of Linkerd \(Pod shop\/client\)/,
-    /put a proxy in between/,
+    /Cilium replaces the cluster IP .*the sidecar of Linkerd \(Pod shop\/client\) .*socketLB\.hostNamespaceOnly=true/,
+    /put a proxy in between|BYPASSED/,
   ],
   [
     'https://github.com/linkerd/linkerd2/issues/10788',
@@ -2126,6 +2095,7 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ traffic from outside enters .*; not wanted: /,
     /all its endpoints on node-2 terminate: kube-proxy there drops .*Update kube-proxy to 1\.26/,
   ],
+  // Also sapcc/helm-charts#4965
   [
     'https://github.com/outscale/cloud-provider-osc/issues/534',
     { nodes: ['', ''], nodeLabels: { 'topology.bsu.csi.outscale.com/zone': 'x-1' }, spec: CLOSE, endpoints: ['', ''] },
@@ -2291,15 +2261,6 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ not wanted: /,
     /topologyKeys, an alpha field .* with the feature gate TopologyAwareHints on in control plane and kube-proxy/,
     /kubectl (?:annotate|patch)/,
-  ],
-  [
-    'https://github.com/Azure/AKS/issues/1333',
-    { spec: CLOSE, endpoints: ['a:a'], extra: [UNBOUND], pods: claiming('web') },
-    'Ineffective',
-    'SingleEndpoint',
-    /^✗ ineffective: /,
-    /waits for a Node: its volume .*→ See where its volumes lie .* `volumeBindingMode: WaitForFirstConsumer`/,
-    /Run more replicas|PodsWaiting|--replicas/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/116891',
@@ -3006,7 +2967,7 @@ const ROWS: readonly ReportedRow[] = [
     'SingleEndpoint',
     /^✗ it has one ready endpoint \(SingleEndpoint\); not wanted: /,
     /→ See where its volumes lie .* in different zones, .*`volumeBindingMode: WaitForFirstConsumer`/,
-    /See why in their events|Run more replicas/,
+    /See why in their events|Run more replicas|PodsWaiting|--replicas/,
   ],
   [
     'https://github.com/Orange-OpenSource/nifikop/issues/73#classes',
