@@ -121,8 +121,12 @@ const missedText = (report: Explanation, verdict: string): string => {
   const around = effective.inZoneShare === null ? [] : aroundTexts(report);
   const others = scope.foreign ? [entersText(report), ...around] : [...around, entersText(report)];
   const whose = isUnseen(report) ? `of ${scope.foreign ? 'clients inside' : 'others'}, of which none is seen, ` : '';
-  const share = shareText(report, phrases(others) === '' || whose !== '' ? '' : ' through its cluster IP');
-  const seen = scope.seenIn.length === 0 || whose !== '' ? '' : `; clients seen are in ${scope.seenIn.join(', ')} only`;
+  const [among = '', all] = [scope.seenShare, effective.inZoneShare].map(percentText);
+  const theirs = among === all ? '' : `, and of theirs ${among}`;
+  const isAll = scope.seenIn.length === 0 || whose !== '';
+  const seen = isAll ? '' : `; clients seen are in ${scope.seenIn.join(', ')} only${theirs}`;
+  const through = phrases(others) === '' || whose !== '' ? '' : ' through its cluster IP';
+  const share = shareText(report, isAll || theirs === '' ? through : `${through} from all Nodes`);
   const said = [`${verdict}${whose}${share}${seen}${failingText(effective)}`, ...limitTexts(report)];
   const first = LIMITS.find(([reason, text]) => reason === report.causes[0]?.reason && said.includes(text))?.[1];
   const own = phrases([...new Set([first ?? '', ...said])]);

@@ -65,11 +65,12 @@ export const renderTable = (headers: readonly string[], rows: readonly (readonly
 /** What was not seen, as reports list it. */
 type Unseen = readonly { readonly what: string; readonly why: string }[];
 
-/** `pods, events (forbidden); webhooks (the files hold none)`: grouped by why. */
+/** `pods, events (forbidden); webhooks (the files hold none)`: grouped by why; what adds Nodes is another autoscaler. */
 export const unseenList = (unseen: Unseen): string =>
   [...Map.groupBy(unseen, ({ why }) => why)]
     .map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`)
-    .join('; ');
+    .join('; ')
+    .replace(/\bautoscalers/, 'HorizontalPodAutoscalers');
 
 /** A zone's name; a Node or an endpoint may have none. */
 export const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);

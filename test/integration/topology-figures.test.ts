@@ -181,7 +181,7 @@ describe('figures of kubectl topology', () => {
     expect(await reasons(readFileSync(clusterFile('no-growth'), 'utf8'))).to.include('NoGrowth');
     const unlisted = changed('no-growth', AUTOSCALERS);
     expect(await reasons(unlisted)).not.to.include('NoGrowth');
-    expect(await textOf(['explain', 'shop/web', '-f', '-'], unlisted)).to.match(/Not seen: .*autoscalers/);
+    expect(await textOf(['explain', 'shop/web', '-f', '-'], unlisted)).to.match(/Not seen: .*HorizontalPodAutoscalers/);
   });
 });
 

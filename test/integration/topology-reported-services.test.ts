@@ -36,6 +36,10 @@ const SCALED = { minReplicas: 2, maxReplicas: 6, scaleTargetRef: { kind: 'Deploy
 const HPA = beside('autoscaling/v2', 'HorizontalPodAutoscaler', SCALED);
 /** Spread that is a preference. */
 const SOFT = { topologySpreadConstraints: [{ ...ZONES, whenUnsatisfiable: 'ScheduleAnyway' }] };
+const BALANCING = { image: 'x/cluster-autoscaler:v1.22.0', command: ['./ca', '--balance-similar-node-groups=true'] };
+const SCALER = beside('apps/v1', 'Deployment', podsWith(BALANCING, { app: 'scaler' }), {
+  name: 'ca',
+});
 const IN_B = { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } };
 const KEEP_TO_ONE = /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/;
 const OF_KARPENTER = {
@@ -2160,18 +2164,19 @@ const ROWS: readonly ReportedRow[] = [
   ],
   // What nothing could ask for comes after what can be mended.
   [
-    'https://github.com/kubernetes-sigs/descheduler/issues/1138',
+    'https://github.com/kubernetes/autoscaler/issues/5352',
     {
       version: '1.24.10',
       annotations: HINTS,
       endpoints: ['a', 'a', 'a', 'a'],
       pods: { nodeSelector: { pool: 'assets' } },
+      extra: [SCALER],
     },
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 33 %/,
-    /every Node of b keeps them away .*counts only zones of Nodes that a nodeSelector or node affinity allows/,
-    /kubectl (?:scale|patch|rollout)/,
+    /every Node of b keeps them away .*→ Have a node group .* in each zone, b and c too: .*counts only zones of Nodes that a nodeSelector/,
+    /kubectl (?:scale|patch|rollout)|Start the Cluster Autoscaler/,
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/1854',
@@ -2470,11 +2475,11 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/grafana/helm-charts/issues/2139',
-    { version: '1.29.10', spec: { ports: GRPC.ports }, endpoints: ['a', 'b', 'c'], extra: frontOf('web') },
+    { version: '1.29.10', spec: { ports: GRPC.ports }, endpoints: ['a', 'a', 'b', 'c'], extra: frontOf('web') },
     'NotWanted',
     'StickyClients',
-    /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: .* stay in their zone; clients seen are in a, b only/,
-    /Deployment front names it: 2 Pods for 3 endpoints\. .* NotRequested/,
+    /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: .* 33 % of connections from all Nodes stay in their zone; clients seen are in a, b only, and of theirs 38 %/,
+    /Deployment front names it: 2 Pods for 4 endpoints\. .* NotRequested/,
     /ProxyNeedsAnnotation/,
   ],
   [

@@ -1296,7 +1296,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✓ all clients seen go through istio \(Pod shop\/client\), which keeps to zones; .*\(UnevenLoad\)/,
-    /endpoints in c \(1 of 7\) get 2\.3 times an even share each.* zones shares by `localityLbSetting\.distribute`/,
+    /endpoints in a \(4 of 7\) get 1\.8 times an even share each, as it runs in a alone\..* zones shares by `localityLbSetting\.distribute`/,
   ],
   [
     'https://istio.io/latest/docs/reference/config/networking/destination-rule/#Subset',

@@ -28,8 +28,7 @@ export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }:
   const pod = pods.get(namespace)?.find(isWaypointPod);
   const value = named ?? gateway?.name ?? pod?.labels[GATEWAY];
   if (value === undefined || [name, 'none'].includes(value) || namesWaypoint(service)) return [];
-  const own = gateway ? objectTitle(gateway) : `Pod ${namespace}/${pod?.name}`;
-  const object = named ? `Namespace ${namespace}` : own;
+  const object = named ? `Namespace ${namespace}` : gateway ? objectTitle(gateway) : `Pod ${namespace}/${pod?.name}`;
   const evidence = { object, field: named ? 'metadata.labels' : 'metadata.name', value };
   return [{ client: 'istio-waypoint', evidence, possible: !named && choosing.has(namespace) }];
 };
@@ -44,12 +43,10 @@ const zonesOf = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = [], isIt:
 };
 
 /** Where clients that are seen run, or a gateway of Istio, if not in all zones: by the label that its Gateways select (istio/istio#40113). */
-export const placedText = ({ from = '', clients, all }: Partial<Found>, index: BypassIndex): string => {
+export const placedIn = ({ from = '', clients, all }: Partial<Found>, index: BypassIndex) => {
   const own = clients ? clients.filter(() => all) : index.pods.get(from);
   const zones = zonesOf(index, own, ({ istio = '' }) => clients !== undefined || /^(?!pilot$)./.test(istio));
-  return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length)
-    ? ''
-    : `, and runs in ${zones.join(', ')} alone`;
+  return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length) ? undefined : zones;
 };
 
 /** Where the Pods of a waypoint are seen to be: clients of other zones cross to them, whatever its Envoy does then. */

@@ -78,9 +78,8 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
   const areKnown = areInside && routes === around.length;
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
     if (mesh === undefined) return [];
-    const zonal = steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';
     const isPaid = mesh === 'linkerd' && all.some(({ meshImage = '' }) => meshImage.includes(':enterprise-'));
-    const client = isPaid ? zonal : mesh;
+    const client = !isPaid ? mesh : steering.includes('zone-weights') ? 'linkerd/hazl' : 'linkerd/enterprise';
     const row = CLIENTS[client];
     const passes = (own: PodSummary) => !isLocal || underLocal(row, own.meshImage) !== undefined;
     const counts = (own: PodSummary) => own.mesh === mesh && !leaves(service, own.leftPorts) && passes(own);

@@ -333,12 +333,12 @@ export const unpredictable = ({ bypasses, service, version }: Pick<Facts, 'bypas
 };
 
 /** Mean over families and ports; those that nothing answers do not count. Null where there is nothing to predict. */
-export const meanInZoneShare = (facts: Facts): number | null => {
+export const meanInZoneShare = (facts: Facts, shareOf = inZoneShare): number | null => {
   const { traffics, noZones, routes } = facts;
   const arriving = traffics.filter(({ traffic }) => traffic.matrix.size > 0 && traffic.lost < 1);
   const placed = routes.some(({ zone, used }) => zone !== '' && used.some((own) => own.zone !== ''));
   if (arriving.length === 0 || noZones.length > 0 || !placed || unpredictable(facts)) return null;
-  return arriving.reduce((sum, { traffic }) => sum + inZoneShare(traffic), 0) / arriving.length;
+  return arriving.reduce((sum, { traffic }) => sum + shareOf(traffic), 0) / arriving.length;
 };
 
 /** Where its Pods listen, by the name that a port has in slices too. */

@@ -12,7 +12,8 @@ import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, asAdvice, autoscalersOf } from './remedy.ts';
 import { fieldsOf, patchSpec } from './remedy.ts';
 import { revisesPods, roomByZone, workloadTitle, zoneConstraint } from './scheduler.ts';
-import { chosenBy, hasConstraints, hasFew, isStore, placing, runsOnFargate } from './spread.ts';
+import { runsOnFargate } from './node-pools.ts';
+import { chosenBy, hasConstraints, hasFew, isStore, placing } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 
 /** First minor in which a constraint may count Pods of its own template alone (MatchLabelKeysInPodTopologySpread, KEP-3243). */

@@ -106,13 +106,15 @@ export const keptCauses = (facts: Facts): Cause[] => {
   const { families, clientZones, bypasses } = facts;
   const [{ endpoints } = { endpoints: [] }] = families;
   const by = bypasses.find(({ keeps, possible }) => keeps && !possible);
-  const counts = [...countBy(endpoints, ({ zone }) => zone)].filter(([zone]) => clientZones.includes(zone));
+  const zones = by?.placed ?? clientZones;
+  const counts = [...countBy(endpoints, ({ zone }) => zone)].filter(([zone]) => zones.includes(zone));
   const [[zone, own] = ['', Infinity]] = counts.sort(([, a], [, b]) => a - b);
-  const times = endpoints.length / clientZones.length / own;
+  const times = endpoints.length / zones.length / own;
   if (by === undefined) return [];
   if (times < MUCH || [...(callersOf(facts)?.zones.values() ?? [])].includes(0)) return callerCauses(facts);
-  const evidence = `${by.client} (${by.evidence.object}) keeps to zones: endpoints in ${zone} (${own} of ${endpoints.length}) get ${times.toFixed(1)} times an even share each, if all zones have as many clients.`;
-  const remedy = unplacedRemedy(facts, zone, times / endpoints.length) ?? remedyOf('PodsNotSpread');
+  const evidence = `${by.client} (${by.evidence.object}) keeps to zones: endpoints in ${zone} (${own} of ${endpoints.length}) get ${times.toFixed(1)} times an even share each, ${by.placed ? `as it runs in ${listed(zones)} alone` : 'if all zones have as many clients'}.`;
+  const even = unplacedRemedy(facts, zone, times / endpoints.length) ?? remedyOf('PodsNotSpread');
+  const remedy = by.placed ? REMEDY : even;
   return [cause('prerequisite', 'UnevenLoad', evidence, `${remedy}${/^istio(?!-a)/.test(by.client) ? OR_SHARES : ''}`)];
 };
 

@@ -1,11 +1,12 @@
-// What Karpenter makes Nodes by: in which zones it may add some for the Pods of a Service, and what to change where it does not.
+// What Karpenter, the Cluster Autoscaler and Fargate make Nodes by: in which zones they may add some for the Pods of a Service, and what to change where
+// they do not.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { listed } from './reasons.ts';
-import { zoneConstraint } from './scheduler.ts';
+import { roomByZone, zoneConstraint } from './scheduler.ts';
 
 /** aws/karpenter-provider-aws#1854, #2572 */
 const ASK_FOR_ZONES =
@@ -53,3 +54,22 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
   const parts = [...full, ...nowhere, ...(own.length === 0 ? last.reverse() : last)];
   return parts.join('').trimEnd() || undefined;
 };
+
+/** For zones none of whose Nodes takes more of its Pods, to stand before another remedy; empty where none is seen, or there is room. */
+export const autoscalerRemedy = (facts: Facts, workload: Workload, empty: readonly string[]): string => {
+  // That of Gardener runs in another cluster than its Nodes.
+  const ofImage = /^(?!.*gardener).*\/cluster-autoscaler(?:-a\w+)?[:@]/m;
+  const seen = itemsOf(facts.snapshot.workloads).find(({ images }) => ofImage.test(images.join('\n')));
+  const full = empty.filter((zone) => seen && (roomByZone(workload, facts).get(zone) ?? 0) === 0);
+  if (seen === undefined || full.length === 0) return '';
+  // cluster-autoscaler/FAQ.md of kubernetes/autoscaler, #3309; #2503, #3515, #5352, #7812
+  const start = `Start the Cluster Autoscaler (${seen.kind} ${seen.namespace}/${seen.name}) with \`--balance-similar-node-groups\` (\`extraArgs\` of its chart): else one node group may get all new Nodes. `;
+  return `${seen.steering?.includes('balance-similar') ? '' : start}Have a node group that takes these Pods, with a minimum size of 1, in each zone, ${listed(full)} too: the Cluster Autoscaler balances groups of one instance type with the same labels but for the zone (others: \`--balancing-ignore-label\`), and may not find one of size 0 similar, whatever its tags say. `;
+};
+
+export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
+  endpoints.length > 0 && endpoints.every(({ nodeName }) => index.fargate.has(nodeName));
+
+// aws/containers-roadmap#824, #1125, docs.aws.amazon.com/eks/latest/userguide/fargate-profile.html
+export const FARGATE_REMEDY =
+  'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Fargate supports no topologySpreadConstraint.';

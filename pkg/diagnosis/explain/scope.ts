@@ -1,14 +1,21 @@
 // What a verdict covers: which clients are seen, and by which ways they come.
-import { byText, defined } from '../../apis/values.ts';
+import { byText, countBy, defined, sumBy } from '../../apis/values.ts';
 import { selects, unseenWatchers } from '../bypasses/watchers.ts';
 import { entryOf } from './entry.ts';
-import type { Facts } from './facts.ts';
+import { type Traffic, inZoneShare } from '../../upstream/index.ts';
+import { type Facts, meanInZoneShare } from './facts.ts';
 
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
 export const scopeOf = (facts: Facts, wanted: boolean) => {
   const { name, snapshot, bypasses, clientZones, service, index, past, callers, callerPods } = facts;
   const [entry, ways] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
-  const isIn = new Set(callerPods.map(({ pod }) => index.zoneOf.get(pod.nodeName) ?? ''));
+  const isIn = countBy(callerPods, ({ pod }) => index.zoneOf.get(pod.nodeName) ?? '');
+  const seenIn = clientZones.every((zone) => isIn.has(zone)) || isIn.has('') ? [] : [...isIn.keys()].sort(byText);
+  const ofSeen = (traffic: Traffic): number =>
+    sumBy([...isIn], ([zone, count]) => {
+      const own = [...traffic.matrix].filter(([from]) => from === zone);
+      return (count * inZoneShare({ ...traffic, matrix: new Map(own) })) / callerPods.length;
+    });
   const isCalled =
     callers.some(({ runner }) => !selects(service, runner)) || bypasses.length + (entry?.doors ?? 0) < ways.length;
   const isBalanced = entry !== undefined && (service.spec?.type === 'LoadBalancer' || entry.doors > 0);
@@ -33,7 +40,9 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
     /** Only where meters measured it: connections a second past the Service, to the addresses of its endpoints. */
     ...defined({ past }),
     /** Zones of the clients that are seen to name it, where these are not all; empty: none is seen, or all zones have some. */
-    seenIn: clientZones.every((zone) => isIn.has(zone)) || isIn.has('') ? [] : [...isIn].sort(byText),
+    seenIn,
+    /** Of their connections, the predicted fraction that stays in the zone, where one is known: `inZoneShare` counts every Node. */
+    seenShare: seenIn.length === 0 ? null : meanInZoneShare(facts, ofSeen),
     /** By which Node traffic from outside enters; empty where none does. */
     enters: entry?.enters ?? '',
     /** It is entered by a load balancer (by node ports as well) or under the policy Local, or called by the API server, and no other client is seen. */

@@ -14,7 +14,7 @@ import { type Workload, itemsOf } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
 import { isOfGardener } from './given.ts';
-import { karpenterRemedy } from './node-pools.ts';
+import { FARGATE_REMEDY, autoscalerRemedy, karpenterRemedy, runsOnFargate } from './node-pools.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } from './facts.ts';
 import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, SPREAD, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -55,18 +55,13 @@ const barred = (facts: Facts, workload: Workload, zones: readonly string[]) => {
     ({ zone, own, first }) => `every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`,
   );
   if (found.length === 0) return undefined;
-  const byLabels = found.some(({ first }) => first === unselected) ? UNSELECTED_REMEDY : undefined;
+  const byLabels = found.some(({ first }) => first === unselected)
+    ? `${autoscalerRemedy(facts, workload, zones)}${UNSELECTED_REMEDY}`
+    : undefined;
   const isCordoned = found.every(({ first }) => first === 'cordoned');
   const remedy = isCordoned ? CORDONED_REMEDY : (karpenterRemedy(facts, workload, zones) ?? byLabels);
   return { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, remedy };
 };
-
-export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
-  endpoints.length > 0 && endpoints.every(({ nodeName }) => index.fargate.has(nodeName));
-
-// aws/containers-roadmap#824, #1125, docs.aws.amazon.com/eks/latest/userguide/fargate-profile.html
-const FARGATE_REMEDY =
-  'Give the Pods a `nodeSelector` on `topology.kubernetes.io/zone`, with a Deployment for each zone that the subnets of the Fargate profile have. Fargate supports no topologySpreadConstraint.';
 
 export const hasFew = ({ makers, clientZones }: Facts): boolean =>
   sumBy(makers, ({ replicas }) => replicas) < clientZones.length;
@@ -164,13 +159,14 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const isOnOne = apartByNode && !held && facts.hosts.size === 1;
   const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? `, and its podAntiAffinity ${isOnOne ? 'by Node was not met when they were placed' : 'counts Nodes, not zones'}` : ''}.`;
   const isBare = constraint === undefined && (!zoneAntiAffinity || apartInVain); // Azure/AKS#3036
+  const scaling = autoscalerRemedy(facts, workload, zones);
+  const grown = scaling === '' ? undefined : `${scaling}${SPREAD}.`;
   if (isBare && facts.makers.length > 1 && workload.podLabels['rollout-group']) return say(bare, EACH_REMEDY);
   if (isBare && isOnOne && !apartInVain) return say(bare, `${MOVE_ONE}${remedyOf('PodsNotSpread')}`);
-  if (isBare)
-    return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? undefined : APART_REMEDY);
+  if (isBare) return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? grown : APART_REMEDY);
   const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
   const isSeen = facts.index.bypasses.images.some((image) => image.includes('/descheduler'));
-  const harder = held ?? karpenterRemedy(facts, workload, zones) ?? HARDER_REMEDY;
+  const harder = held ?? karpenterRemedy(facts, workload, zones) ?? `${scaling}${HARDER_REMEDY}`;
   if (whenUnsatisfiable === 'ScheduleAnyway')
     return say(`The topologySpreadConstraint of ${who} ${soft}`, `${harder}${isSeen || shrunk ? OF_DESCHEDULER : ''}`);
   const apart = `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`;

@@ -167,9 +167,9 @@ const isHeld = (object: Fields): boolean =>
   textIn(object, 'spec.updateStrategy.type') === 'OnDelete' ||
   (wholeIn(object, 'spec.updateStrategy.rollingUpdate.partition') ?? 0) > 0;
 
-/** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs. */
+/** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs, or an autoscaler balances zones. */
 const STEERS =
-  /^(?:--?(?:enable-topology-aware-routing|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?serverstransport\.maxidleconnsperhost=-1|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true)$/gim;
+  /^(?:--?(?:enable-topology-aware-routing|balance-similar-node-groups|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?serverstransport\.maxidleconnsperhost=-1|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true)$/gim;
 
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
@@ -184,7 +184,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
   const isApart = apart.length + ownKeys(podSpec, 'podAntiAffinity.preferred', podLabels).length > 0;
   const repels = JSON.stringify(fieldsIn(podSpec, 'affinity.podAntiAffinity'));
   const args = listIn(podSpec, 'containers').flatMap((container) => [
-    ...textsIn(container, 'args'),
+    ...['command', 'args'].flatMap((key) => textsIn(container, key)),
     ...listIn(container, 'env').map((item) => `${textIn(item, 'name')}=${textIn(item, 'value')}`),
   ]);
   // An empty key with Exists tolerates everything.

@@ -12,7 +12,7 @@ const COSTLY: Grouped = {
   verdict: 'NotWanted',
   saving: { routing: 0.67, endpoints: 0 },
   crossZoneShare: 0.67,
-  scope: { through: 'clusterIP', around: [], unseen: [], seenIn: [], enters: '', foreign: false },
+  scope: { through: 'clusterIP', around: [], unseen: [], seenIn: [], seenShare: null, enters: '', foreign: false },
 };
 const KEPT: Partial<Grouped> = { verdict: 'Effective', crossZoneShare: 0, saving: { routing: 0, endpoints: 0 } };
 /** So many connections were measured past it to another zone, of two. */
