@@ -2020,7 +2020,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     'StickyClients',
-    /^! traffic .*; through its cluster IP 100 %/,
+    /^! traffic .* picks; Nodes without one of its Pods drop it.*; through its cluster IP 100 %/,
     /kube-proxy 1\.33\.6.*one address\. → Set `sessionAffinity: None`.*"sessionAffinity":"None","sessionAffinityConfig":null/,
     /nftables mode/,
   ],

@@ -560,14 +560,6 @@ const ROWS: readonly ReportedRow[] = [
     /loadbalancer\.openstack\.org\/enable-health-monitor: "true"/,
   ],
   [
-    'https://github.com/cilium/cilium/issues/27800',
-    { spec: LOCAL, endpoints: ['c:c'], plane: zonalCilium('1.18.2') },
-    'Ineffective',
-    'ZoneFailsHealthCheck',
-    /its load balancer or client picks; Nodes without one of its Pods drop it/,
-    /or set `externalTrafficPolicy: Cluster`/,
-  ],
-  [
     'https://github.com/cilium/cilium/issues/43819',
     { spec: { ...CLOSE, selector: undefined }, endpoints: [], plane: zonalCilium('1.18.5'), extra: [OF_ENVOY] },
     'Ineffective',
@@ -1547,12 +1539,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     around('istio'),
     /^(?!.*keeps to zones).*by DestinationRule shop\/web, before Istio 1\.20 only from Pods that a Service selects, and none seen selects them → an update/,
   ],
-  [
-    'https://github.com/istio/istio/issues/48302',
-    { extra: [ISTIO_1_20, rule({ outlierDetection: {} })] },
-    around('istio'),
-    /by DestinationRule shop\/web: .* → where load is to be even instead/,
-  ],
+  // Also istio/istio#48302
   [
     'https://github.com/istio/istio/issues/37850',
     { extra: [ISTIO_1_20, rule({ loadBalancer: FAILOVER, outlierDetection: {} })] },
