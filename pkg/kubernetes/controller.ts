@@ -22,15 +22,14 @@ export const createController = (
     /** Keys that are worked on at the same time; default 1. */
     concurrency?: number;
     /** After this the reconcile's signal aborts and the turn counts as an error, milliseconds; default 120,000. */
-    reconcileTimeoutMs?: number;
+    timeoutMs?: number;
     hooks?: {
       onReconcile?(outcome: ReconcileOutcome, durationMs: number): void;
       onActive?(workers: number): void;
     };
   },
 ) => {
-  const { name, reconciler, queue, clock, concurrency = 1, hooks = {} } = options;
-  const { reconcileTimeoutMs: timeoutMs = 120_000 } = options;
+  const { name, reconciler, queue, clock, concurrency = 1, timeoutMs = 120_000, hooks = {} } = options;
   const logger = options.logger.child({ controller: name });
   const active = new Set<string>();
   let breathedAt = clock.monotonic();

@@ -124,15 +124,8 @@ export const createManager = (
     const hooks = hooksOf(name);
     const queue = createWorkQueue({ clock, hooks });
     const enqueue: Enqueue = (key, afterMs = 0) => queue.addAfter(key, afterMs);
-    const workers = createController({
-      name,
-      reconciler,
-      queue,
-      clock,
-      logger,
-      hooks,
-      ...defined({ concurrency, reconcileTimeoutMs: timeoutMs }),
-    });
+    const limits = defined({ concurrency, timeoutMs });
+    const workers = createController({ name, reconciler, queue, clock, logger, hooks, ...limits });
     leading.push(async (signal) => {
       const filled = Promise.all([...watches, ...reads].map((source) => source.settled(signal)));
       if ((await filled.catch(() => undefined)) === undefined) return;

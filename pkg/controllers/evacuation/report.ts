@@ -35,10 +35,9 @@ export const writeStatus = async (
   const { phase, conditions = [] } = status;
   const event = phase === undefined || phase === one.status?.phase ? undefined : EVENTS[phase];
   if (event === undefined) return;
-  const { name = '' } = one.metadata;
   const { zone } = one.spec;
   const detail = conditions.find(({ type }) => type === event.of)?.message ?? '';
-  options.logger.info('phase of the zone evacuation changed', { evacuation: name, zone, phase, detail });
+  options.logger.info('phase of the zone evacuation changed', { evacuation: ref.name, zone, phase, detail });
   const regarding = regardingOf(ZONE_EVACUATIONS, one);
   const { type, reason } = event;
   options.events.record({ regarding, type, reason, message: `zone ${zone}: ${detail}` });

@@ -1,4 +1,5 @@
 // Reads all meters periodically: whether measured connections to a Service go where hints say, for the status of its FlowPolicy.
+import { keptIn } from '../../apis/values.ts';
 import { pause } from '../../kubernetes/wait.ts';
 import type { Uses } from '../../kubernetes/types.ts';
 import { type ServiceCounts, type Verdict, createProofWindow, verdictOf } from '../../traffic/proof.ts';
@@ -47,8 +48,7 @@ export const createHonored = (
     const now = clock.monotonic();
     window.add(now, readings);
     for (const [key, nodes] of window.evidence()) {
-      const known = services.get(key) ?? { seenAt: now, honored: false };
-      services.set(key, known);
+      const known = keptIn<string, Known>(services, key, () => ({ seenAt: now, honored: false }));
       known.seenAt = now;
       const verdict = verdictOf(nodes);
       // True after two readings: the first may hold a handful of connections.

@@ -1,10 +1,10 @@
 // Reads now and then who load-balances Services. What may not be read shows nothing; what fails for a moment stays as it was.
 import type { Node } from '../../apis/core.ts';
-import { defined } from '../../apis/values.ts';
+import { defined, orElse } from '../../apis/values.ts';
 import type { KubernetesObject, ObjectMeta } from '../../apis/meta.ts';
 import { CONFIG_MAPS, DAEMON_SETS, PODS, resource } from '../../apis/resources.ts';
 import { type Clients, clientsOf } from '../../diagnosis/models/routes.ts';
-import { FieldError, metadataOf } from '../../diagnosis/project/fields.ts';
+import { metadataOf } from '../../diagnosis/project/fields.ts';
 import { routerOf } from '../../diagnosis/project/routers.ts';
 import { KUBE_PROXY_AGENT, isAgent } from '../../diagnosis/routers/planes.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
@@ -26,12 +26,8 @@ interface RouterEvidenceOptions extends Uses<'client' | 'clock' | 'logger', 'lis
 
 /** Objects whose fields are not what the API has there say nothing. */
 const routersIn = (kind: string, object: KubernetesObject): RouterObject[] => {
-  try {
-    return [routerOf({ ...object, kind }, metadataOf({ ...object }, false))].filter((found) => found !== undefined);
-  } catch (error) {
-    if (error instanceof FieldError) return [];
-    throw error;
-  }
+  const found = orElse(() => routerOf({ ...object, kind }, metadataOf({ ...object }, false)), undefined);
+  return found === undefined ? [] : [found];
 };
 
 const PROXY_PODS = (KUBE_PROXY_AGENT.labels ?? []).map(([key, value]) => `${key}=${value}`);

@@ -1,7 +1,7 @@
 // Keeps the settings of every namespace in line with its source, and releases those that no mode owns any more.
 import type { SettingsReconcilerConfiguration } from '../../apis/config/settings-reconciler.ts';
 import type { Namespace } from '../../apis/core.ts';
-import { defined } from '../../apis/values.ts';
+import { defined, keptIn } from '../../apis/values.ts';
 import { limitLog } from '../../kubernetes/rate-limiter.ts';
 import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
 import { type RewriteGuard, createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
@@ -102,8 +102,7 @@ export const createSettingsController = (
 
   const release = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Result> => {
     const { namespace } = decision;
-    const since = ownerless.get(namespace) ?? clock.monotonic();
-    ownerless.set(namespace, since);
+    const since = keptIn(ownerless, namespace, () => clock.monotonic());
     const afterMs = since + RELEASE_AFTER_MS - clock.monotonic();
     if (afterMs > 0) return { kind: 'requeue', afterMs };
     return carryOut(decision, signal);

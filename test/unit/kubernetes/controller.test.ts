@@ -127,7 +127,7 @@ describe('createController', () => {
             signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
           });
         },
-        { reconcileTimeoutMs: 1_000 },
+        { timeoutMs: 1_000 },
       );
       queue.add('a');
       await clock.advance(999);
@@ -141,7 +141,7 @@ describe('createController', () => {
     it('says at once that a reconcile ignores its signal, and gives the key to no other worker meanwhile', async () => {
       const ends: (() => void)[] = [];
       start(() => new Promise((resolve) => ends.push(() => resolve(done))), {
-        reconcileTimeoutMs: 1_000,
+        timeoutMs: 1_000,
         concurrency: 3,
       });
       queue.add('a');
