@@ -226,7 +226,6 @@ const RULED: readonly (readonly [name: string, objects: Objects, line: RegExp])[
 
 type Case = readonly [name: string, objects: Objects, clients: readonly string[], own?: ReturnType<typeof web>];
 
-const NAMED = { namespace: 'shop', name: 'web' };
 const CASES: readonly Case[] = [
   ['nothing of the kind', [], []],
   [
@@ -431,20 +430,6 @@ const CASES: readonly Case[] = [
     web({ metadata: { name: 'rke2-coredns', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } } }),
   ],
   ['node-local DNS, for another Service', [daemonSet('node-local-dns', 'k8s-dns-node-cache:1.26')], []],
-  [
-    'a webhook',
-    [
-      object('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'v', {
-        webhooks: [{ name: 'v', clientConfig: { service: NAMED } }],
-      }),
-    ],
-    ['kube-apiserver'],
-  ],
-  [
-    'an APIService',
-    [withSpec('apiregistration.k8s.io/v1', 'APIService', 'v1.metrics', { service: NAMED })],
-    ['kube-apiserver'],
-  ],
 ];
 
 const foundFor = (own: KubernetesObject, ...objects: Objects) =>
