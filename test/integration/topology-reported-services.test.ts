@@ -636,14 +636,6 @@ const ROWS: readonly ReportedRow[] = [
     /each key is on one member, .*# no second Service/,
   ],
   [
-    'https://github.com/bitnami/charts/pull/32443',
-    { version: '1.31.2', service: HELM, spec: { ...CLOSE, clusterIP: 'None', publishNotReadyAddresses: true } },
-    'Ineffective',
-    'Headless',
-    /no share can be predicted \(headless/,
-    /clients choose among the addresses that DNS returns, .*trafficDistribution has no effect/,
-  ],
-  [
     'https://github.com/redpanda-data/redpanda/issues/4103',
     {
       version: '1.30.8',

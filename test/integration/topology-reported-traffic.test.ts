@@ -391,7 +391,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'Headless',
     /^✗ ineffective: no share can be predicted \(headless: its clients choose among addresses from DNS\)$/,
-    /Give it a cluster IP/,
+    /clients choose among the addresses that DNS returns, .*trafficDistribution has no effect.*Give it a cluster IP/,
   ],
   [
     'https://github.com/nginx/nginx-gateway-fabric/issues/5554',
