@@ -145,8 +145,8 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
   // thanos-io/thanos#5335
   [/\bminio\b|dgraph|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS],
-  // thanos.io/tip/components/receive.md
-  [/thanos-receive|^:19291$/, NONE, true, BY_HASHRING],
+  // thanos.io/tip/components/receive.md; thanos-io/thanos#3820, #6369
+  [/thanos-receive|^:19291$/, '`az` in hashrings.json (ketama, from 0.32 on) spreads copies', true, BY_HASHRING],
   // rook/rook#15588, #15762
   [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD],
   [/thanos-store\w*|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
@@ -265,9 +265,9 @@ export const OTHERS = {
   },
   knative: {
     decides:
-      'its activator and gateways choose Pods, without zones (up to Knative 1.10 the first of two idle ones gets all), and while burst capacity does not suffice the endpoints are those of its activator, which stays in the path (mode Proxy of the ServerlessService)',
+      'its activator and gateways choose Pods, without zones (each activator for itself, by containerConcurrency: up to 3 the first with room, above in turn, at 0 the emptier of two, up to 1.10 the first of two idle ones), and while burst capacity does not suffice the endpoints are those of its activator, which stays in the path (mode Proxy of the ServerlessService)',
     setting: '`autoscaling.knative.dev/target-burst-capacity: "0"` of its template leaves cold starts to the activator',
-    source: 'knative/serving#13581, #7087, #12593',
+    source: 'knative/serving#13316, #13581, #7087, #12593; knative/docs#2559',
   },
   openfaas: {
     decides: 'the gateway of OpenFaaS sends to Pods that it looks up, of any zone (direct_functions is not true)',

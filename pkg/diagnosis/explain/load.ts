@@ -249,12 +249,13 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
     const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected, both];
     const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
-    return signs.filter(([, sign]) => texts.some((text = '') => sign.test(text))).map(([remedy]) => ({ own, remedy }));
+    const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
+    return found.map(([remedy, sign]) => ({ own, remedy, isOfPort: ofPort.some((text = '') => sign.test(text)) }));
   });
   const sticky = (evidence: string, remedy?: string, stage: Cause['stage'] = 'prerequisite') => [
     cause(stage, 'StickyClients', evidence, remedy),
   ];
-  const port = `Port ${reused?.own.name ?? reused?.own.port} of Service ${name}`;
+  const port = `${reused?.isOfPort || !ports[1] ? `Port ${reused?.own.name ?? reused?.own.port}` : 'A port'} of Service ${name}`;
   const [age = '$&'] = Object.entries(AGES).find(([, sign]) => sign.test(`${port} ${images.join()}`)) ?? [];
   if (clusterIP === 'None') {
     const evidence = `${port} is of a protocol whose clients keep to one address unless they balance, and look for other Pods in DNS when a connection ends: those that are added get nothing before.`;

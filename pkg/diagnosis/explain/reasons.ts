@@ -16,7 +16,7 @@ export const DIAGNOSIS_REASONS = {
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:
-    'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too. Where one has fewer connections after its restart, `--goaway-chance` of all API servers, where that can be set (not on EKS), has clients connect anew now and then.',
+    'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. Clients keep their HTTP/2 connection to the one that they reached, and one that was restarted has few: `--goaway-chance` of all API servers (not on EKS) has clients connect anew now and then. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too: less where agents on every Node watch, or poll at longer intervals.',
   PortOfSomePods: 'Give all its Pods the port, or the port a Service of its own, whose selector leaves out the others.',
   Evacuated:
     'Nothing to do: `kubectl topology evacuations` says why and until when, and `kubectl topology return` with the zone ends it.',

@@ -135,8 +135,9 @@ const constraintOf = (item: Fields, podLabels: StringMap) => ({
 /** Zones that a required node affinity allows. Terms are alternatives: one that names no zones allows all, which is undefined. */
 const affinityZones = (podSpec: Fields): string[] | undefined => {
   const path = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  const isZone = /^(?:topology|failure-domain\.beta)\.kubernetes\.io\/zone$/;
   const terms = listIn(podSpec, path).map((term) =>
-    listIn(term, 'matchExpressions').find(({ key, operator }) => key === LABEL_ZONE && operator === 'In'),
+    listIn(term, 'matchExpressions').find(({ key, operator }) => isZone.test(`${key}`) && operator === 'In'),
   );
   const zones = terms.flatMap((expression) => textsIn(expression, 'values'));
   return zones.length === 0 || terms.includes(undefined) ? undefined : zones;
