@@ -275,8 +275,7 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
     return line(`${certaintyMark('unknown', screen)} ${rest}not known of ${of}`);
   }
   const sure = effective.effective && report.certainty !== 'seen' ? certaintyMark(report.certainty, screen) : undefined;
-  const isPart = throughLine(report)[1] === '!' && !isKeptAround(report);
-  const sign = isPart ? screen.strong('!') : (sure ?? mark(good));
+  const sign = throughLine(report)[1] === '!' && !isKeptAround(report) ? screen.strong('!') : (sure ?? mark(good));
   return line(`${sign} ${served} of ${clientZones.length} client zones ${what}${left}`);
 };
 
@@ -310,10 +309,9 @@ const causesText = (report: Explanation, screen: Screen): string => {
   const [first, ...others] = saidOnce(causes);
   if (first === undefined) return '';
   const isGood = verdict === 'Effective' || verdict === 'Assumed' || isKeptAround(report);
-  const title = isGood ? 'To look at' : 'First cause';
   const rest = others.map((each) => causeText(each, screen)).join('');
   const more = rest === '' ? '' : `\n${screen.strong('Also')}\n${rest}`;
-  return `\n${screen.strong(title)}\n${causeText(first, screen)}${more}`;
+  return `\n${screen.strong(isGood ? 'To look at' : 'First cause')}\n${causeText(first, screen)}${more}`;
 };
 
 export const renderExplanation = (report: Explanation, style: Style, measured?: ExplainedTraffic): string => {

@@ -152,8 +152,7 @@ const matrix = (title: string, flows: readonly MeasuredFlow[], cell: (pair: Retu
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([from, own]) => {
       const pairs = Map.groupBy(own, ({ destination }) => destination);
-      const cells = columns.map((to) => (pairs.has(to) ? cell(sum(pairs.get(to) ?? [])) : '-'));
-      return [zoneText(from), ...cells];
+      return [zoneText(from), ...columns.map((to) => (pairs.has(to) ? cell(sum(pairs.get(to) ?? [])) : '-'))];
     });
   return renderTable([title, ...columns.map((zone) => `to ${zoneText(zone)}`)], rows);
 };

@@ -123,9 +123,8 @@ interface Seen extends Partial<Record<'image' | 'from', string>>, Readonly<typeo
 const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from, clients = [], ...seen }: Seen) => {
   const { namespace, name } = refOf(service);
   const targets = entry === undefined ? [] : [`${entry.namespace}/${entry.name}`, ...entry.parents];
-  const hosts = [`${namespace}/${name}`, `${namespace}/*`, '*/*'];
   const kinds = byRule?.split(' ') ?? [];
-  const own = [...hosts, ...targets].flatMap((target) =>
+  const own = [`${namespace}/${name}`, `${namespace}/*`, '*/*', ...targets].flatMap((target) =>
     rules.filter(({ kind, services, parents }) => kinds.includes(kind) && [...services, ...parents].includes(target)),
   );
   // istio/istio#27552: a host without the namespace, or a short one beside the mesh

@@ -84,8 +84,7 @@ const roomOn = (node: Node, { requestMilliCpu = 0, podLabels, namespace }: Workl
   const others = (index.podsOn.get(nameOf(node)) ?? []).filter(
     (pod) => !(pod.namespace === namespace && matchesSelector({ matchLabels: podLabels }, pod.labels)),
   );
-  const left = allocatable - sumBy(others, (pod) => pod.requestMilliCpu ?? 0);
-  return Math.max(0, Math.floor(left / requestMilliCpu));
+  return Math.max(0, Math.floor((allocatable - sumBy(others, (pod) => pod.requestMilliCpu ?? 0)) / requestMilliCpu));
 };
 
 export const allows = (node: Node, { allowedZones, nodeTerms = [] }: Workload): boolean =>

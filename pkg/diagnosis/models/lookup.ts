@@ -97,9 +97,8 @@ export const editDistance = (left: string, right: string): number => {
   for (let row = 1; row <= left.length; row += 1) {
     const current = [row];
     for (let column = 1; column <= right.length; column += 1) {
-      const same = left[row - 1] === right[column - 1];
       const [above = 0, beside = 0, corner = 0] = [previous[column], current[column - 1], previous[column - 1]];
-      let best = Math.min(above + 1, beside + 1, corner + (same ? 0 : 1));
+      let best = Math.min(above + 1, beside + 1, corner + (left[row - 1] === right[column - 1] ? 0 : 1));
       const swapped =
         row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
       if (swapped) best = Math.min(best, (before[column - 2] ?? 0) + 1);
