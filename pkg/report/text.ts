@@ -65,12 +65,14 @@ export const renderTable = (headers: readonly string[], rows: readonly (readonly
 /** What was not seen, as reports list it. */
 type Unseen = readonly { readonly what: string; readonly why: string }[];
 
-/** `pods, events (forbidden); webhooks (the files hold none)`: grouped by why; what adds Nodes is another autoscaler. */
+/** What adds Nodes is another autoscaler. */
+const TITLES: Readonly<Record<string, string>> = { autoscalers: 'HorizontalPodAutoscalers' };
+
+/** `pods, events (forbidden); webhooks (the files hold none)`: grouped by why. */
 export const unseenList = (unseen: Unseen): string =>
   [...Map.groupBy(unseen, ({ why }) => why)]
-    .map(([why, items]) => `${items.map(({ what }) => what).join(', ')} (${why})`)
-    .join('; ')
-    .replace(/\bautoscalers/, 'HorizontalPodAutoscalers');
+    .map(([why, items]) => `${items.map(({ what }) => TITLES[what] ?? what).join(', ')} (${why})`)
+    .join('; ');
 
 /** A zone's name; a Node or an endpoint may have none. */
 export const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);
