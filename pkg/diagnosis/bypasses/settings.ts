@@ -52,9 +52,10 @@ const BY_RULE: Readonly<
   kept: [KEPT, '', { keeps: true }],
   // gateway.envoyproxy.io "Zone Aware Routing", Supported Combinations
   hashed: ['Envoy goes by a hash, or weights of zones, of {rule}', '`preferLocal` there, without `ConsistentHash`'],
-  // Envoy "min_cluster_size"; kgateway docs "Zone-aware routing"
+  // Envoy "min_cluster_size"; kgateway docs "Zone-aware routing", kgateway#13978, #14288
   few: ['{rule} has no effect on fewer endpoints than its `minEndpointsThreshold` (6 by default)', 'a lower one there'],
   soft: ['Envoy prefers its own zone by {rule}, and sends to others what is too much for it', '`force: {}` there'],
+  blind: ['{rule} needs the zone as a label of gateway Pods, and none has it', 'topology.kubernetes.io/zone there'],
   // envoyproxy/gateway#6763
   unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'],
   // istio/istio#39792, #48302, #46295
@@ -116,6 +117,7 @@ interface Seen extends Partial<Record<'image' | 'from', string>>, Readonly<typeo
   readonly entry?: EntryObject;
   readonly clients?: readonly PodSummary[];
   readonly services: readonly Service[];
+  readonly proxies: readonly PodSummary[];
   readonly entries: readonly EntryObject[];
 }
 
@@ -150,10 +152,12 @@ export const imageRelease = (image: string) => imageVersion(image.replace(/:(?:s
 
 /** Why the object that decides keeps no zone although it is meant to. */
 const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
-  const { count, isThin, entries, image = '', clients = [], services } = seen;
+  const { count, isThin, entries, image = '', clients = [], services, proxies } = seen;
   const { least = '0', forced } = rule?.settings ?? {};
   if (locality === 'kept' && count < Number(least)) return 'few';
   if (locality === 'kept' && least !== '0' && forced === undefined && isThin) return 'soft';
+  const isBlind = proxies.length > 0 && proxies.every(({ labels }) => !labels['topology.kubernetes.io/zone']);
+  if (rule?.kind === 'BackendConfigPolicy' && isBlind) return 'blind';
   const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
   const version = imageRelease(image);
