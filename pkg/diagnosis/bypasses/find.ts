@@ -10,7 +10,7 @@ import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/v
 import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin, podsOf } from './members.ts';
 import { ANY, BY_ITSELF, CLUSTER_LOCAL, HOSTED, NEW_FIELD } from './settings.ts';
 import { OUTSIDE, PROVIDERS, SHARED, asSet, byMarks, ifKept, isUpstream, readsHints, targetsOf } from './settings.ts';
-import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, placedIn, splitText } from './gateways.ts';
+import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, runsIn, splitText } from './gateways.ts';
 import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
 import type { Client } from './types.ts';
 import { isExported, selects, watchersOf } from './watchers.ts';
@@ -229,7 +229,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
     const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
     const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
-    const isThin = endpoints.isThin || (isOfRoutes && Boolean(placedIn({ clients: index.proxies, all: true }, index)));
+    const isThin = endpoints.isThin || (isOfRoutes && Boolean(runsIn({ clients: index.proxies, all: true }, index)));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), ...endpoints, isThin });
     const row = { ...plain, ...set, ...own };
     const owner = plain.usesClusterIp && !plain.ofService && seen.entry?.settings['owner'];
@@ -242,7 +242,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const isJoined = keeps && plain.byRule === 'DestinationRule' && index.joined !== '';
     const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
     const isNone = seen.entry && setting === '' && plain.setting === undefined && !unsure && !keeps;
-    const placed = keeps ? placedIn(seen, index) : undefined;
+    const placed = keeps ? runsIn(seen, index) : undefined;
     const [object = name] = evidence.object.split('/').slice(-1);
     const names = { service: name, value: evidence.value, name: object, namespace };
     return {

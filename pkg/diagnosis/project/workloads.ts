@@ -137,7 +137,7 @@ const affinityZones = (podSpec: Fields): string[] | undefined => {
   const path = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const isZone = /^(?:topology|failure-domain\.beta)\.kubernetes\.io\/zone$/;
   const terms = listIn(podSpec, path).map((term) =>
-    listIn(term, 'matchExpressions').find(({ key, operator }) => isZone.test(`${key}`) && operator === 'In'),
+    listIn(term, 'matchExpressions').find((each) => isZone.test(textIn(each, 'key')) && each['operator'] === 'In'),
   );
   const zones = terms.flatMap((expression) => textsIn(expression, 'values'));
   return zones.length === 0 || terms.includes(undefined) ? undefined : zones;
