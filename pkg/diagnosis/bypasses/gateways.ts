@@ -37,7 +37,7 @@ const EVERY_ZONE =
   'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
 
 type IsIt = (labels: StringMap) => boolean;
-const runsIn = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = [], isIt: IsIt): string[] => {
+const zonesOf = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = [], isIt: IsIt): string[] => {
   const hosts = new Set(pods.flatMap(({ labels, nodeName }) => (isIt(labels) ? nodeName : [])));
   return [...new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode))];
 };
@@ -45,7 +45,7 @@ const runsIn = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = [], isIt: 
 /** Where clients that are seen run, or a gateway of Istio, if not in all zones: by the label that its Gateways select (istio/istio#40113). */
 export const runsIn = ({ from = '', clients, all }: Partial<Found>, index: BypassIndex) => {
   const own = clients ? clients.filter(() => all) : index.pods.get(from);
-  const zones = runsIn(index, own, ({ istio = '' }) => clients !== undefined || /^(?!pilot$)./.test(istio));
+  const zones = zonesOf(index, own, ({ istio = '' }) => clients !== undefined || /^(?!pilot$)./.test(istio));
   return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length) ? undefined : zones;
 };
 
@@ -53,7 +53,7 @@ export const runsIn = ({ from = '', clients, all }: Partial<Found>, index: Bypas
 export const ofWaypoint = (name: string, service: Service, index: BypassIndex) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
   const at = marks['istio.io/use-waypoint-namespace'] ?? refOf(service).namespace;
-  const zones = runsIn(index, index.pods.get(at), (labels) => labels[GATEWAY] === name);
+  const zones = zonesOf(index, index.pods.get(at), (labels) => labels[GATEWAY] === name);
   const isEverywhere = zones.length > 0 && index.nodes.every((node) => zones.includes(zoneOfNode(node)));
   const restart = 'of kgateway, a restart of the waypoint after each change of trafficDistribution';
   const isOf = (own: EntryObject) => own.className.startsWith('kgateway') && own.name === name && own.namespace === at;
@@ -67,7 +67,7 @@ export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
 /** Of a DestinationRule: a subset that is not in every zone that has Pods of the Service. */
 export const splitText = (service: Service, index: BypassIndex): string => {
   const within = (matchLabels: StringMap = {}): string[] =>
-    runsIn(index, index.podsOf(service), (labels) => matchesSelector({ matchLabels }, labels));
+    zonesOf(index, index.podsOf(service), (labels) => matchesSelector({ matchLabels }, labels));
   const own = index.rules.filter(({ services }) => services.includes(keyOf(service)));
   const parts = own.flatMap(({ subsets = [] }) => subsets.map((labels) => ({ labels, zones: within(labels) })));
   const split = parts.find(({ zones }) => zones.length > 0 && zones.length < within().length);
