@@ -184,21 +184,6 @@ describe('a planned Service', function onSandbox() {
     );
   });
 
-  it('with more than eight zones: hints of no endpoint name more than eight', async () => {
-    const zones = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`z${index}`, 1]));
-    await open(zones);
-    bed.plant.demand = { ...Object.fromEntries(Object.keys(zones).map((zone) => [zone, 0.1])), z0: 0.95 };
-    await until(() => expect(helpers('z0')).not.to.deep.equal([]));
-    for (const [pod, hinted] of Object.entries(bed.hints('web')))
-      expect(hinted.split(',').length, pod).to.be.within(1, 8);
-    // Nobody can be spared: every zone needs more than all endpoints together give to eight.
-    bed.plant.demand = Object.fromEntries(Object.keys(zones).map((zone) => [zone, zone === 'z0' ? 6 : 0.4]));
-    await until(() =>
-      expect(Object.values(bed.hints('web')).every((hinted) => hinted.split(',').length <= 8)).to.equal(true),
-    );
-    expect(bed.writes().filter(({ status }) => status >= 400 && status !== 409)).to.deep.equal([]);
-  });
-
   it('writes the plan to the slices of both families, and the mark where it spreads', async () => {
     await open({ a: 1, b: 1 });
     await bed.apply(

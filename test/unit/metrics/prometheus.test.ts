@@ -125,57 +125,30 @@ describe('Prometheus source', () => {
 
 const values = { namespace: 'shop', service: 'web' };
 
-interface Filled {
-  readonly name: string;
-  readonly template: string;
-  readonly filled: string;
-}
-
 describe('PromQL template', () => {
-  const cases: readonly Filled[] = [
-    { name: 'in double quotes', template: 'x{namespace="$namespace"}', filled: 'x{namespace="shop"}' },
-    { name: 'in single quotes', template: "x{namespace='$namespace'}", filled: "x{namespace='shop'}" },
-    { name: 'between backticks', template: 'x{namespace=`$namespace`}', filled: 'x{namespace=`shop`}' },
-    { name: 'without quotes', template: 'x{namespace=$namespace}', filled: 'x{namespace="shop"}' },
-    { name: 'both, in braces', template: '"${namespace}/${service}"', filled: '"shop/web"' },
-    { name: 'as part of a text', template: 'x{pod=~"$service-.*"}', filled: 'x{pod=~"web-.*"}' },
-    { name: 'several times', template: '"$service" + $service', filled: '"web" + "web"' },
-    {
-      name: 'in a string behind a comment with a quote',
-      template: '# it\'s "\nx{a="$service"} # \'',
-      filled: '# it\'s "\nx{a="web"} # \'',
-    },
-    { name: 'in a string that holds other quotes', template: '"it\'s `$service"', filled: '"it\'s `web"' },
-    { name: 'behind an escaped quote', template: '"\\"$service"', filled: '"\\"web"' },
-    { name: 'not where a name only begins so', template: '"$services $service_a"', filled: '"$services $service_a"' },
-    { name: 'behind an escaped backslash', template: '"\\\\$service"', filled: '"\\\\web"' },
-    { name: 'not in an unknown variable', template: '"$pod ${pod}"', filled: '"$pod ${pod}"' },
-    { name: 'the end of a pattern stays', template: 'x{pod=~"^$service$"}', filled: 'x{pod=~"^web$"}' },
-    {
-      name: 'a query without variables stays',
-      template: 'sum by (pod) (rate(x[1m]))',
-      filled: 'sum by (pod) (rate(x[1m]))',
-    },
-    { name: 'nothing', template: '', filled: '' },
+  const cases: readonly (readonly [name: string, template: string, filled: string])[] = [
+    ['in double quotes', 'x{namespace="$namespace"}', 'x{namespace="shop"}'],
+    ['in single quotes', "x{namespace='$namespace'}", "x{namespace='shop'}"],
+    ['between backticks', 'x{namespace=`$namespace`}', 'x{namespace=`shop`}'],
+    ['without quotes', 'x{namespace=$namespace}', 'x{namespace="shop"}'],
+    ['both, in braces', '"${namespace}/${service}"', '"shop/web"'],
+    ['as part of a text', 'x{pod=~"$service-.*"}', 'x{pod=~"web-.*"}'],
+    ['several times', '"$service" + $service', '"web" + "web"'],
+    ['in a string behind a comment with a quote', '# it\'s "\nx{a="$service"} # \'', '# it\'s "\nx{a="web"} # \''],
+    ['in a string that holds other quotes', '"it\'s `$service"', '"it\'s `web"'],
+    ['behind an escaped quote', '"\\"$service"', '"\\"web"'],
+    ['not where a name only begins so', '"$services $service_a"', '"$services $service_a"'],
+    ['behind an escaped backslash', '"\\\\$service"', '"\\\\web"'],
+    ['not in an unknown variable', '"$pod ${pod}"', '"$pod ${pod}"'],
+    ['the end of a pattern stays', 'x{pod=~"^$service$"}', 'x{pod=~"^web$"}'],
+    ['a query without variables stays', 'sum by (pod) (rate(x[1m]))', 'sum by (pod) (rate(x[1m]))'],
+    ['nothing', '', ''],
   ];
-  for (const { name, template, filled } of cases)
+  for (const [name, template, filled] of cases)
     it(`puts names ${name}`, () => expect(fillTemplate(template, values)).to.equal(filled));
 
-  for (const service of [
-    '',
-    'a"b',
-    "it's",
-    'a`b',
-    '\\',
-    'a.b',
-    'a|b',
-    '.*',
-    '-a',
-    'A',
-    'a\n',
-    '$service',
-    'x'.repeat(64),
-  ]) {
+  const noNames = ['', 'a"b', "it's", 'a`b', '\\', 'a.b', 'a|b', '.*', '-a', 'A', 'a\n', '$service', 'x'.repeat(64)];
+  for (const service of noNames) {
     it(`puts nothing in its place that is no name: ${JSON.stringify(service)}`, () => {
       for (const template of ['x{a="$service"}', 'x{a=~`$service`}', '$service'])
         expect(() => fillTemplate(template, { namespace: 'n', service }))
