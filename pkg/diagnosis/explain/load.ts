@@ -301,7 +301,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp) || facts.blind.length > 0) return [];
   const isFew = callerPods.length > 0 && callerPods.length < endpoints.length;
   const few = isFew ? `: ${counted(callerPods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
-  const who = callers[0] ? ` ${listed(callers.map(({ runner }) => workloadTitle(runner)))} names it${few}.` : '';
+  const titles = callers.map(({ runner }) => workloadTitle(runner));
+  const who = titles[0] ? ` ${listed(titles)} ${titles[1] ? 'name' : 'names'} it${few}.` : '';
   const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
   // grafana/helm-charts#2139
   const one = `A loadbalancing exporter takes Pods from DNS, where Service ${name} has a single address, and keeps its connection: one Pod gets all that it sends.${who}`;
