@@ -132,7 +132,7 @@ interface Subject {
   readonly namespace?: string;
 }
 
-/** Lets somebody do what a ClusterRole says, which is created where it is given whole. */
+/** Binds a ClusterRole to the subject, and creates the role first where it is given whole. */
 export const grant = async (api: Api, role: string | ClusterRole, subject: Subject): Promise<void> => {
   const rbac = 'rbac.authorization.k8s.io';
   const name = typeof role === 'string' ? role : (role.metadata?.name ?? '');

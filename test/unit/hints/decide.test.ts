@@ -74,9 +74,9 @@ describe('decideHints', () => {
         [bare('a', { nodeName: 'n1' })],
         [{ ...zones('a'), ...nodes('n1') }],
       ],
-      ['a strategy that nobody knows asks for nothing', strategy('fastest'), [bare('a')], [undefined]],
+      ['an unknown strategy asks for nothing', strategy('fastest'), [bare('a')], [undefined]],
       [
-        'a strategy that nobody knows leaves consider standing',
+        'an unknown strategy leaves consider standing',
         { ...consider, ...strategy('fastest') },
         [bare('a')],
         [zones('a')],

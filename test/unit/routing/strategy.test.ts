@@ -220,7 +220,7 @@ describe('planRelease', () => {
     ],
     ['takes the label back once nothing asks', build(named('load-aware'), {}, claim('load-aware')), GONE],
     ['or something else', build(named('load-aware'), asks('same-zone'), claim('load-aware')), GONE],
-    ['reverts what nobody plans', build(named('same-zone'), asks('same-zone'), claim('same-zone')), GONE],
+    ['reverts what no flow-controller plans', build(named('same-zone'), asks('same-zone'), claim('same-zone')), GONE],
     ["leaves the author's label alone", build(named('load-aware'), asks('load-aware'))],
   ];
   for (const [name, object, metadata] of cases) {

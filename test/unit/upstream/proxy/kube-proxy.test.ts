@@ -22,7 +22,7 @@ describe('kubeProxyRoute: rules of 1.33 and newer', () => {
     ['no hints', [at('a', 1), at('b', 2)], [1, 2], 'NoHints'],
     ['an unready endpoint without hint does not matter', [...HINTED, at('a', 4, gone)], [1], 'SameZoneHints'],
     ['ready not said is ready', [...HINTED, at('a', 4, { conditions: {} })], [1, 2, 3, 4], 'EndpointWithoutHint'],
-    ['a zone that nobody is hinted for', HINTED, [1, 2, 3], 'ZoneNotHinted', nodeOf('node-d', 'd')],
+    ['a zone that no endpoint is hinted for', HINTED, [1, 2, 3], 'ZoneNotHinted', nodeOf('node-d', 'd')],
     ['a node without zone', HINTED, [1, 2, 3], 'ClientNodeWithoutZone', NO_ZONE],
     ['a node and a hint for no zone', [own('a', 1), at('b', 2, { hints: [''] })], [2], 'SameZoneHints', NO_ZONE],
     ['own node', [onNode('a', 1, 'node-a', ['a']), onNode('a', 2, 'n2', ['a'])], [1], 'SameNodeHints'],
