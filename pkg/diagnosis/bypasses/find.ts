@@ -156,11 +156,8 @@ const byOthers = (service: Service, key: string, index: BypassIndex): Found[] =>
 
 const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
   const auto = nodes.filter((node) => computeTypeOf(node) === 'auto');
-  return auto.slice(0, 1).map((node) => ({
-    client: 'eks-auto-dns',
-    evidence: { object: `Node ${nameOf(node)}`, field: 'metadata.labels', value: 'auto' },
-    all: auto.length === nodes.length,
-  }));
+  const evidence = { object: `Node ${auto[0] && nameOf(auto[0])}`, field: 'metadata.labels', value: 'auto' };
+  return auto.length > 0 ? [{ client: 'eks-auto-dns', evidence, all: auto.length === nodes.length }] : [];
 };
 
 /** What is to be set sends these to the cluster IP, as an annotation does others. */
@@ -252,7 +249,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       unsure,
       byHints,
       keeps: keeps && !isJoined && split === '',
-      ...defined({ adds: row.adds, fails: row.fails, how: row.how, none: isNone || undefined, route, placed }),
+      ...defined({ adds: row.adds, fails: row.fails, how: row.how, none: isNone || row.none, route, placed }),
       ...(index.hasField && asks && { asks }),
       through: plain.usesClusterIp !== undefined || LED.test(client),
       setting: (isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`)

@@ -210,14 +210,10 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   const signs = [
     ...own.flatMap((each) => imagesOf(each).map((value) => ({ object: objectTitle(each), field: 'image', value }))),
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: scraped || `:${port}` })),
-    ...[twin ?? service, service].map((each) => ({
-      object,
-      field: 'metadata.name',
-      value: nameOf(each).slice(0, 253),
-    })),
+    ...[twin ?? service, service].map((at) => ({ object, field: 'metadata.name', value: nameOf(at).slice(0, 253) })),
   ];
   const isManager = own.some(({ images: [image = ''] }) => MANAGES.test(image.replace(/[:@][^/]*$/, '')));
-  const [sign, setting, always, decides] =
+  const [sign, found, always, decides] =
     MEMBERS.find(([each]) => !isManager && signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOf(each)) ?? []);
   const isHelms = service.metadata?.labels?.['app.kubernetes.io/managed-by'] === 'Helm';
@@ -231,11 +227,12 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   const isLeader = (each: Service) => isTwin(service, each) && refOf(each).namespace === namespace;
   const leader = decides === BY_LEADER ? leading.find(isLeader) : undefined;
   const direct = leader && `Service ${nameOf(leader)} for what has to reach that one: then nothing is passed on`;
+  const row = direct ? { setting: direct, none: undefined } : found;
   const kafka = /strimzi\/kafka:[\d.]+(?=-)/.exec(named)?.[0];
   const there = `${set.get(`${namespace}/${service.spec?.selector?.['strimzi.io/cluster']}`)} ${own.map((each) => each.set).join()}`;
-  const said = setting?.replace(/`[^`]+`/g, (text) => (there.includes(text) ? `${text} (set already)` : text));
-  const filled = direct ?? said?.replace('{rack}', racks.join('')).replace('{seen}', kafka ? ` (seen: ${kafka})` : '');
-  const ways = defined({ setting: filled && version ? knownTo(filled, version) : filled, decides: on || decides });
+  const said = row?.setting.replace(/`[^`]+`/g, (text) => (there.includes(text) ? `${text} (set already)` : text));
+  const text = said?.replace('{rack}', racks.join('')).replace('{seen}', kafka ? ` (seen: ${kafka})` : '');
+  const ways = defined({ ...row, setting: text && version ? knownTo(text, version) : text, decides: on || decides });
   const shows = (what: RegExp, isPort: boolean): boolean =>
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
   // The program shows, by an image or a name, and so does the port.
@@ -247,7 +244,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
     // grafana/mimir#3860
     const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && callers.has(keyOf(service)));
-    const known = setting && ((decides ? isAny : !setting.startsWith('none')) ? 'any' : 'members');
+    const known = row && ((decides ? isAny : !row.none) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
   const all = always === 'surely' && !behind && callerOf(service) === undefined;
@@ -263,12 +260,11 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   const called = runner && {
     setting: `the name of ${object} in its place, where any Pod may answer`,
     // What its Pods pass on is another matter.
-    ...(behind && /^none|grpc_compression/.test(ways.setting ?? '') ? {} : ways),
+    ...(behind && row?.none ? {} : ways),
     decides: `${objectTitle(runner)} takes addresses of the same Pods from it (${by} names ${host})${then}`,
   };
   const evidence = { object: `Service ${keyOf(twin)}`, field: by, value: host };
-  const possible = called === undefined && !isSure;
-  return [{ client: 'headless-service', evidence, possible, own: called ?? ways, all }];
+  return [{ client: 'headless-service', evidence, possible: !called && !isSure, own: called ?? ways, all }];
 };
 
 /** Services that it names, also by a cluster IP, whose Pods it selects too, or that select it. */

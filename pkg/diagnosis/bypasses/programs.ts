@@ -12,6 +12,9 @@ export const MANAGES =
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
   /(?:^|\/)(?:(?:redis|valkey)(?:-cluster|-stack-server)?|keydb|dragonfly|memcached|postgres(?:ql)?(?:-repmgr)?|postgis|pgvector|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb(?:-galera)?|(?:percona-server-)?mongo(?:db)?(?:-\w+-server)?|mssql\/server|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|(?:cp-)?zookeeper|(?:cp-(?:enterprise-)?)?kafka|cp-server|redpanda|cassandra|scylla|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats|trino)(?:[:@]|$)/;
+/** No setting for zones, and why, or what else there is. */
+const none = (why: string) => ({ none: `none${why}` });
+type Setting = string | ReturnType<typeof none>;
 const NEAR = 'reads from replicas near, where the client can (Lettuce `ReadFrom`, go-redis `RouteByLatency`)';
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
 const BY_RING =
@@ -20,8 +23,9 @@ const BY_RING =
 const OF_MIMIR =
   '`-querier.prefer-availability-zones` for reads (from 3.1), or `-querier.prefer-availability-zone` for reads (from 2.14 up to 3.0)';
 const OF_INGESTERS = `${OF_MIMIR}, \`-ingester.client.grpc-compression=snappy\` for writes: they go to replicas in all zones, with less to send`;
-const OF_WRITES =
-  '`ingester_client.grpc_client_config.grpc_compression: snappy`, so that they send less (the default in Tempo up to 2.6)';
+const OF_WRITES = none(
+  ' for zones; `ingester_client.grpc_client_config.grpc_compression: snappy` has them send less (the default in Tempo up to 2.6)',
+);
 const OF_KEEPER =
   '`prefer_local_availability_zone` of ClickHouse, 24.7 or newer, in its section `zookeeper` (with `placement` in servers and Keepers), which has to name each Keeper by its Pod';
 /** redpanda-data/redpanda#4103, #9780, #11370; docs.redpanda.com "Follower Fetching", "Enable Rack Awareness in Kubernetes" */
@@ -62,7 +66,7 @@ const BY_OSD = 'the gateway reads and writes at the OSD that leads a placement g
 const BY_NAME = 'clients take brokers from its name servers, and connect to those, in whatever zone they are';
 export const BY_SCRAPE = 'scrapers connect to every Pod behind it';
 const OF_SCRAPER = 'a scraper for each zone, which keeps its targets by relabelling (`attach_metadata: {node: true}`)';
-const NONE = 'none is known here; its documentation may have one';
+const NONE = none(' is known here; its documentation may have one');
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 const BY_REVISION =
@@ -84,7 +88,7 @@ export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY
 type Always = true | 'surely' | 'several' | 'alone' | RegExp | undefined;
 
 /** By image, port or name: what makes zones count for clients that learn addresses of members. */
-const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, decides?: string])[] = [
+const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always, decides?: string])[] = [
   // VictoriaMetrics/VictoriaMetrics#6516; kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/^scraped$/, OF_SCRAPER, 'surely', BY_SCRAPE],
   [/exporter|kube-state-metrics/, OF_SCRAPER, true, BY_SCRAPE],
@@ -98,18 +102,18 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   // automq.com "Eliminate Inter-Zone Traffic", AutoMQ tests/kafkatest; docs.warpstream.com, buf.build/docs/bufstream on `client.id`
   [/automq/, '`automq_az=ZONE` in `client.id`, with `automq.zonerouter.channels` of brokers', /^:909\d$/, BY_BROKERS],
   [/warpstream|bufstream/, '`ws_az=ZONE` in `client.id` (of Bufstream `zone=ZONE`)', /^:909\d$/, BY_BROKERS],
-  [/kafka-connect/, 'none is needed for its REST API; `consumer.client.rack` of workers for topics', true, BY_LEADER], // strimzi/strimzi-kafka-operator#6492
+  [/kafka-connect/, none(' is needed for its REST API; `consumer.client.rack` of workers for topics'), true, BY_LEADER], // strimzi/strimzi-kafka-operator#6492
   [/kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
   // apache/pulsar#3104, #3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
-  [/pulsar|^:6650$/, 'none for a topic: one broker serves it; near clients by `ns-isolation-policy`', /^:665\d$/],
+  [/pulsar|^:6650$/, none(' for a topic: one broker serves it; near clients by `ns-isolation-policy`'), /^:665\d$/],
   [/nsq(?:io|d|lookupd)/, '`--topology-zone` of nsqd, and the zone of consumers (after April 2024)', true, BY_NAME], // nsqio/nsq#1301, nsqio.github.io#89
   [/emqx|vernemq|hivemq\d?/, NONE, true, BY_QUEUE], // emqx-docs "Node Evacuation and Cluster Load Rebalancing"; vernemq/vernemq#2175
   [/galera|xtradb-cluster/, '`gmcast.segment` by zone in `wsrep_provider_options` (once to each)', true, BY_COPY], // percona.com "New wsrep_provider_options in Galera 3.x"
   [/\bnats\b|^:4222$/, OF_NATS, 'several', BY_QUEUE],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
-  [/\bvault(?:-enterprise)?[:@]|openbao|zeebe|^:26500$/, 'none: which member leads is elected', 'several', BY_LEADER],
+  [/\bvault(?:-enterprise)?[:@]|openbao|zeebe|^:26500$/, none(': which member leads is elected'), 'several', BY_LEADER],
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
   [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
   // ClickHouse/ClickHouse#55110, #65570; typesense.org "High Availability"
@@ -130,7 +134,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   // vitessio/vitess#3355
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
   [/-(?:driver|head)-svc$/, `${IN_ONE} (\`spark.kubernetes.node.selector.*\` of Spark)`, true, BY_JOB], // kubeflow/spark-operator#2102, kuberay#2117
-  [/-serve-svc$/, 'none is needed: `RAY_SERVE_PROXY_PREFER_LOCAL_AZ_ROUTING` is on by default', true, BY_PARTS], // ray-project/ray python/ray/serve/_private/constants.py
+  [/-serve-svc$/, none(' is needed: `RAY_SERVE_PROXY_PREFER_LOCAL_AZ_ROUTING` is on by default'), true, BY_PARTS], // ray-project/ray python/ray/serve/_private/constants.py
   [/talon-gateway/, '`TALON_ZONE_AFFINITY=true` (and `TALON_ZONE`, or its Node)', true, BY_ROLES], // milvus-io/talon#532
   [/\btrino\b/, '`node-scheduler.policy=topology`, with `node-scheduler.network-topology.*`', true, BY_ROLES], // trino#15705
   [/\bspegel/, 'a release of its chart for each zone, by `nodeSelector`', true, BY_ROLES], // spegel-org/spegel#461
@@ -174,11 +178,11 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   // knative/serving#13581, #14615
   [/serving\/cmd\/activator/, NONE, 'surely', BY_REVISION],
   // prometheus.io/docs/alerting/latest/alertmanager "High Availability"
-  [/prometheus\/alertmanager:/, 'none is needed: all of them are to get each alert', 'several', BY_ALERT],
-  [/-dapr$/, 'none for calls by Dapr; one by the name of the Service takes its cluster IP (dapr/dapr#3794)'],
+  [/prometheus\/alertmanager:/, none(' is needed: all of them are to get each alert'), 'several', BY_ALERT],
+  [/-dapr$/, none(' for calls by Dapr; one by the name of the Service takes its cluster IP (dapr/dapr#3794)')],
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   // bitnami/charts#5201
-  [/memcached|^:11211$/, 'none: each key is on one member, and what is in a zone of its own misses writes elsewhere'],
+  [/memcached|^:11211$/, none(': each key is on one member, and one in a zone of its own misses writes elsewhere')],
   // PayU/redis-operator#152; redis.io "Redis cluster specification"
   [/redis-?cluster/i, NEAR, 'several', BY_SLOT],
   // valkey-io/valkey-io.github.io#186
@@ -186,21 +190,22 @@ const ROWS: readonly (readonly [sign: RegExp, setting: string, always?: Always, 
   [/elasticsearch|opensearch|^:9200$/, OF_SHARDS, true, BY_SHARDS],
 ];
 
+/** By whole words: cortexlabs/istio-proxy is no Cortex (cortexlabs/cortex#2159), cockroachdb is Cockroach. */
+export const MEMBERS = ROWS.map(([{ source, flags }, setting, ...row]) => {
+  const [from, to] = ['(?:(?<![a-z])|(?![a-z]))', '(?:db)?(?:(?<![a-z])|(?![a-z]))'];
+  const own = typeof setting === 'string' ? { setting, none: undefined } : { setting: setting.none, none: true };
+  return [new RegExp(`${from}(?:${source})${to}`, flags), own, ...row] as const;
+});
+
 const plain = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, '');
 /** Settings that these rows name: `key`, `key=value` or `key: value`. */
-const NAMED = [...new Set(ROWS.flatMap(([, setting]) => setting.match(/`[^`]{9,}`/g) ?? []))];
+const NAMED = [...new Set(MEMBERS.flatMap(([, { setting }]) => setting.match(/`[^`]{9,}`/g) ?? []))];
 /** Which of them lines, variables or arguments have, in whatever way they are written. */
 export const settingsIn = (texts: readonly string[]): string[] => {
   const lines = texts.flatMap((text) => text.split('\n')).filter((line) => !/^\s*#|false/i.test(line));
   const all = lines.map(plain).join('\n');
   return NAMED.filter((text) => all.includes(plain(text)));
 };
-
-/** By whole words: cortexlabs/istio-proxy is no Cortex (cortexlabs/cortex#2159), cockroachdb is Cockroach. */
-export const MEMBERS = ROWS.map(([{ source, flags }, ...row]) => {
-  const [from, to] = ['(?:(?<![a-z])|(?![a-z]))', '(?:db)?(?:(?<![a-z])|(?![a-z]))'];
-  return [new RegExp(`${from}(?:${source})${to}`, flags), ...row] as const;
-});
 
 /** Own names of the age at which servers end connections: grafana/mimir#3860, #3862; configgrpc README; Jaeger flags.go; Thanos components. */
 export const AGES: Readonly<Record<string, RegExp>> = {

@@ -7,6 +7,8 @@ export interface Client {
   readonly decides?: string;
   /** What to set, so that zones count; `spec.trafficDistribution` stands first. Default: nothing is known. */
   readonly setting?: string;
+  /** None is known for zones, as its text says. */
+  readonly none?: boolean;
   /** It begins with the field of the Service. */
   readonly asks?: true;
   readonly source: string;

@@ -160,7 +160,7 @@ export const elsewhere = (facts: Facts): readonly [says: string, sets: string, o
   );
   const past = sure ?? bypasses.find(({ client }) => client === 'node-local-dns');
   const next = bypasses.find(({ behind }) => behind);
-  const then = next && !/^none|compression/.test(next.setting) ? `For that: ${next.setting}. For the Service: ` : '';
+  const then = next && !next.none ? `For that: ${next.setting}. For the Service: ` : '';
   if (past === undefined) return next ? [`Behind it: ${next.decides}. `, then] : ['', ''];
   const { client, evidence, decides, setting, all, byHints, keeps, through, none, unsure } = past;
   const says = `${client} (${evidence.object}) ${unsure ? 'may go' : 'goes'} around the cluster IP: ${decides}. `;

@@ -133,7 +133,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const ofProgram = facts.bypasses.find(({ known, client }) => known !== undefined || isOnly(client));
   const ofSet = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
   const usual = isPicked ? PICKED : ofSet;
-  const has = ofProgram?.setting.startsWith('none') ? ', and of its program' : '; what helps:';
+  const has = ofProgram?.none ? ', and of its program' : '; what helps:';
   const members = ofProgram ? `No setting of it makes zones count${has} ${ofProgram.setting}.` : usual;
   // opendatahub-io/kserve#534
   const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port);
