@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { COMMANDS } from '../../pkg/apis/names.ts';
 import { openFlowCaches } from '../../pkg/controllers/flow/caches.ts';
 import { createFlowController } from '../../pkg/controllers/flow/controller.ts';
+import { openWorker } from '../../pkg/controllers/flow/planning.ts';
 import { createRouterEvidence } from '../../pkg/controllers/routers/evidence.ts';
 import { createNodeGroupControllers } from '../../pkg/controllers/node-groups/controller.ts';
 import { createHonored } from '../../pkg/controllers/flow/honored.ts';
@@ -60,7 +61,7 @@ const open = async (flags: Flags, env: NodeJS.ProcessEnv, planner: URL): Promise
   const config = configurationOf(flags, await readFile(flags.config, 'utf8'));
   const session = openSession({ command, config, kubeconfig: flags.kubeconfig, env });
   const loads = createLoadSources(config.metricSources, { ...session, userAgent: userAgentOf(command) });
-  return { ...session, sources: loads.sources, loads, planner };
+  return { ...session, sources: loads.sources, loads, openThread: (onEnd) => openWorker(planner, onEnd) };
 };
 
 /** Runs the command with these arguments; resolves with its exit code. `planner`: the file of its thread for planning. */

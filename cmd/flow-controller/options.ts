@@ -45,4 +45,4 @@ export const configurationOf = (flags: Flags, text: string): FlowControllerConfi
 };
 
 export type Session = ControllerSession<FlowControllerConfiguration> &
-  Pick<Parameters<typeof createFlowController>[0], 'sources' | 'planner'>;
+  Pick<Parameters<typeof createFlowController>[0], 'sources' | 'openThread'>;

@@ -28,16 +28,6 @@ export type LeaderElectionResult =
 /** client-go's jitter of candidates. */
 const JITTER = 1.2;
 
-const checkOptions = ({ leaseDurationMs, renewDeadlineMs, retryPeriodMs, identity }: LeaderElectionOptions): void => {
-  if (!(leaseDurationMs > renewDeadlineMs))
-    throw new RangeError(`leaseDurationMs (${leaseDurationMs}) must be above renewDeadlineMs (${renewDeadlineMs})`);
-  if (!(renewDeadlineMs > retryPeriodMs * JITTER))
-    throw new RangeError(
-      `renewDeadlineMs (${renewDeadlineMs}) must be above ${JITTER} × retryPeriodMs (${retryPeriodMs})`,
-    );
-  if (identity === '') throw new RangeError('identity must not be empty');
-};
-
 /** One leadership: the deadline that ends it unless renewed, and why it was lost. */
 interface Term {
   readonly deadline: Deadline;
@@ -48,13 +38,12 @@ interface Term {
 
 /**
  * Waits for leadership, works, and resolves when the election is over for this process: the signal aborted, the lease
- * was lost, or the work ended. Throws RangeError for durations that do not fit each other; rejects otherwise never.
+ * was lost, or the work ended. Rejects never.
  */
 export const runLeaderElection = async (
   options: LeaderElectionOptions,
   signal: AbortSignal,
 ): Promise<LeaderElectionResult> => {
-  checkOptions(options);
   const { namespace, name, identity, clock, random, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = options;
   const logger = options.logger.child({ lease: `${namespace}/${name}`, identity });
   const lock = createLeaseLock({ ...options, onHolder: (leader) => logger.info('observed leader', { leader }) });

@@ -11,8 +11,6 @@ export const createTokenBucket = (options: {
   burst: number;
 }) => {
   const { clock, ratePerSecond, burst } = options;
-  if (!(ratePerSecond > 0)) throw new RangeError(`ratePerSecond must be above 0, got ${ratePerSecond}`);
-  if (!(burst >= 1)) throw new RangeError(`burst must be at least 1, got ${burst}`);
   let tokens = burst;
   let updatedAt = clock.monotonic();
 

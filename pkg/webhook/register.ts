@@ -181,11 +181,8 @@ const MAX_ROUNDS = 10;
 
 /** Creates or updates the configuration once; writes nothing where nothing differs. Rejects with what the API server says. */
 export const register = async (
-  options: Uses<'client' | 'logger', 'get' | 'create' | 'update'> & {
-    wanted: MutatingWebhookConfiguration;
-    /** Leave the failure policy of slices as it is in the cluster. */
-    keepFailurePolicy: boolean;
-  },
+  options: Uses<'client' | 'logger', 'get' | 'create' | 'update'> &
+    Omit<Parameters<typeof mergeRegistration>[0], 'current'>,
   signal?: AbortSignal,
 ): Promise<void> => {
   const { client, wanted, keepFailurePolicy, logger } = options;

@@ -1,5 +1,6 @@
 // What a webhook's entry in the registration is made of.
 import type { MutatingWebhook } from '../apis/admission.ts';
+import type { EndpointSliceWebhookConfiguration } from '../apis/config/endpointslice-webhook.ts';
 import { LABEL_NAMESPACE_NAME } from '../apis/names.ts';
 import type { Resource } from '../apis/resources.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
@@ -9,8 +10,13 @@ export type ServerAddress =
   /** `https://host:port`, without path. */
   | { readonly kind: 'url'; readonly url: string };
 
-export interface RegistrationOptions {
-  readonly name: string;
+/** Without a `failurePolicy`, slices keep what the configuration in the cluster says; `strategyAnnotation` needs 1.28. */
+export interface RegistrationOptions extends Readonly<
+  Pick<
+    EndpointSliceWebhookConfiguration['registration'],
+    'name' | 'failurePolicy' | 'timeoutSeconds' | 'strategyAnnotation' | 'keepSettings'
+  >
+> {
   /** Version of the API server; before 1.28 nothing carries match conditions. */
   readonly version: KubernetesVersion;
   readonly address: ServerAddress;
@@ -18,16 +24,8 @@ export interface RegistrationOptions {
   readonly caBundle?: string | undefined;
   /** Never served: our own namespace, kube-system, default, and what was configured. */
   readonly excludedNamespaces: readonly string[];
-  /** For slices; undefined keeps what the configuration in the cluster says, `Ignore` where there is none. */
-  readonly failurePolicy?: 'Ignore' | 'Fail' | undefined;
-  /** At most 5. */
-  readonly timeoutSeconds: number;
   /** The user whose writes of settings are never changed. */
   readonly settingsReconcilerUser: string;
-  /** Register what turns the domain-prefixed annotation into the strategy label; needs 1.28. */
-  readonly strategyAnnotation: boolean;
-  /** Register what puts dropped settings back. */
-  readonly keepSettings: boolean;
   /** Value of the namespace label by which this installation keeps settings. Default `true`. */
   readonly routingLabel?: string;
   /** False where another installation of the cluster changes slices and reads annotations. Default true. */

@@ -20,6 +20,8 @@ import { eventually } from './controller-bed.ts';
 import { expectWell, explainsItself, openCommandFolder, refusesWrongArguments, urlsOf } from './controller-command.ts';
 import type { CommandFolder } from './controller-command.ts';
 import { serve } from '../../cmd/flow-controller/app.ts';
+import type { Session } from '../../cmd/flow-controller/options.ts';
+import { openWorker } from '../../pkg/controllers/flow/planning.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
 
 describe('the flow-controller command', function onSandbox() {
@@ -181,7 +183,8 @@ describe('the flow-controller beside a hostile namespace', function onSandbox() 
   for (const { name, planner, ends } of PLANNERS) {
     it(`renews its Lease and answers /healthz while ${name} has its Service`, async () => {
       stop = new AbortController();
-      ended = serve({ ...(await bed.session(CONFIG)), planner }, stop.signal);
+      const openThread: Session['openThread'] = (onEnd) => openWorker(planner, onEnd);
+      ended = serve({ ...(await bed.session(CONFIG)), openThread }, stop.signal);
       await eventually(() => expect(bed.sandbox.list(LEASES), 'its Lease').to.have.length(1));
       const answers: number[] = [];
       bed.sandbox.clearRequests();

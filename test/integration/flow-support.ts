@@ -1,6 +1,7 @@
 // Runs the flow controller in this process against a sandbox with a metrics API, and with clients whose load the test sets.
 import { serve } from '../../cmd/flow-controller/app.ts';
 import type { Session } from '../../cmd/flow-controller/options.ts';
+import { openInline } from '../fixtures/inline-thread.ts';
 import { CONFIG_API_VERSION, loadConfiguration } from '../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../pkg/apis/config/flow-controller.ts';
 import type { EndpointSlice, Event, Node, Service } from '../../pkg/apis/core.ts';
@@ -159,6 +160,7 @@ export const openFlowBed = async (options: SandboxOptions = {}): Promise<FlowBed
       ...(await base.session()),
       config: loadConfiguration(FLOW_CONTROLLER_CONFIGURATION, `${HEADER}${withTestDefaults(yaml)}`, 'config.yaml'),
       sources: new Map([[plant.source.name, plant.source]]),
+      openThread: openInline,
     }),
     async start(yaml) {
       const session = await bed.session(yaml);

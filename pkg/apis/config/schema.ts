@@ -62,17 +62,12 @@ export type LeaderElectionConfiguration = Type.Static<ReturnType<typeof leaderEl
 
 /** The order that keeps two leaders apart: 1.2 × retry < renew deadline < lease duration. */
 export const leaderElectionProblems = (config: LeaderElectionConfiguration) => {
-  const path = (field: string) => ['leaderElection', field];
-  if (config.renewDeadlineSeconds >= config.leaseDurationSeconds) {
-    const message = `must be less than leaseDurationSeconds (${config.leaseDurationSeconds}).`;
-    return [{ path: path('renewDeadlineSeconds'), message }];
-  }
+  const { leaseDurationSeconds: lease, renewDeadlineSeconds: renew, retryPeriodSeconds: retry } = config;
+  const problem = (field: string, message: string) => [{ path: ['leaderElection', field], message }];
+  if (renew >= lease) return problem('renewDeadlineSeconds', `must be less than leaseDurationSeconds (${lease}).`);
   // Candidates add up to 1.2 times the period at random; a renewal must still fit into the deadline.
-  if (config.retryPeriodSeconds * 1.2 >= config.renewDeadlineSeconds) {
-    const message = `times 1.2 must be less than renewDeadlineSeconds (${config.renewDeadlineSeconds}).`;
-    return [{ path: path('retryPeriodSeconds'), message }];
-  }
-  return [];
+  if (retry * 1.2 < renew) return [];
+  return problem('retryPeriodSeconds', `times 1.2 must be less than renewDeadlineSeconds (${renew}).`);
 };
 
 const common = {

@@ -10,7 +10,7 @@ import { type RouterEvidence, createClients } from '../routers/evidence.ts';
 import { type FlowCaches, type Snapshots, createSnapshots, flowWatches, loadQueryOf } from './caches.ts';
 import { type LoadReader, createLoadReader } from './loads.ts';
 import { createFlowCounters, showFlow } from './metrics.ts';
-import { type Planning, createPlanning, openInline, openWorker } from './planning.ts';
+import { type Planning, createPlanning } from './planning.ts';
 import { createFlowReporter } from './reporter.ts';
 import { type FlowPolicySpec, createSpecCheck } from '../../apis/flow-policy.ts';
 import type { Problem } from '../../flow/assemble/conditions.ts';
@@ -168,17 +168,17 @@ export const createFlowController = (
     readonly sources: ReadonlyMap<string, LoadSource>;
     /** Ends readings of load, and the thread for planning. */
     readonly lifetime: AbortSignal;
-    /** The file that the thread for planning is started from; undefined: plans are made in the main thread. */
-    readonly planner?: URL;
+    /** Begins the thread for planning. */
+    openThread: Parameters<typeof createPlanning>[0]['open'];
   },
 ): ControllerSpec => {
-  const { config, caches, clock, logger, metrics, planner, lifetime } = options;
+  const { config, caches, clock, logger, metrics, openThread, lifetime } = options;
   const snapshots = createSnapshots(caches, config);
   const counters = createFlowCounters(metrics);
   let enqueue: (key: string) => void = () => undefined;
   const loads = createLoadReader({ ...options, onRead: counters.read, onLate: (key) => enqueue(key) });
   const planning = createPlanning({
-    open: planner === undefined ? openInline : (onEnd) => openWorker(planner, onEnd),
+    open: openThread,
     clock,
     onReady: (key) => enqueue(key),
     onPlanned: counters.planned,

@@ -21,7 +21,7 @@ export interface PlanThread {
   end(): void;
 }
 
-const replyTo = ({ job, effort }: PlanRequest): PlanReply => {
+export const replyTo = ({ job, effort }: PlanRequest): PlanReply => {
   try {
     return { answer: answerJob(job, effort) };
   } catch (error) {
@@ -54,12 +54,6 @@ export const openWorker = (file: URL, onEnd: () => void): PlanThread => {
     end: () => void worker.terminate(),
   };
 };
-
-/** Answers in this thread: for tests. */
-export const openInline = (): PlanThread => ({
-  plan: (request) => Promise.resolve().then(() => replyTo(request)),
-  end: () => undefined,
-});
 
 /** What the worker's file does: answers what it is sent. */
 export const servePlans = (): void => {

@@ -8,7 +8,7 @@ import type { LeaseWatch } from '../../kubernetes/lease.ts';
 import type { ControllerSpec } from '../../kubernetes/manager.ts';
 import { type KeysOf, changes, objects, signals } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { type EtcdClientView, createHintRelease, isChosen } from './etcd-clients.ts';
+import { createHintRelease, isChosen } from './etcd-clients.ts';
 import { type ResyncOptions, UNHINTED, createPlanRetirement, createResync, needsResync } from './resync.ts';
 
 export const showPlanner = (
@@ -78,14 +78,10 @@ export const createHintControllers = (
   const { enabled, writesPerSecond, backoffSeconds, includedNamespaces, excludedNamespaces } =
     options.config.hintRepair;
   showPlanner(metrics, planner, () => isSwitchedOff(caches.namespaces));
-  const view: EtcdClientView = {
-    namespace: (name) => caches.namespaces.get({ name }),
-    service: (of, name) => caches.services.get({ namespace: of, name }),
-  };
   const relabelled = changes(caches.namespaces, ofNamespace, { afterMs: LABEL_DELAY_MS });
   const release: ControllerSpec = {
     watches: [signals((enqueue) => enqueue(KEY)), ...relabelled],
-    ...createHintRelease({ ...options, view, slices: () => caches.slices.list().filter(isOwned) }),
+    ...createHintRelease({ ...options, view: caches, slices: () => caches.slices.list().filter(isOwned) }),
   };
   if (!enabled) return { 'hint-release': release };
 
@@ -103,7 +99,7 @@ export const createHintControllers = (
     regarding: { apiVersion: 'v1', kind: 'Namespace', name: namespace },
   };
   // After an outage of the webhook: same-zone and same-node slices, and those of Etcds' clients, that lack their hints.
-  const isUnhinted = (slice: EndpointSlice): boolean => needsResync(slice, isChosen(slice, view));
+  const isUnhinted = (slice: EndpointSlice): boolean => needsResync(slice, isChosen(slice, caches));
   const ofSlice: KeysOf<EndpointSlice> = (slice, _previous, deleted) =>
     !deleted && slice.metadata?.labels?.[LABEL_SERVICE_NAME] !== undefined && isUnhinted(slice) ? [KEY] : [];
   const repair = createResync({

@@ -5,16 +5,17 @@ import { lockOn } from '../../apis/json-patch.ts';
 import { refOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES } from '../../apis/resources.ts';
 import { strategyOf } from '../../hints/table.ts';
+import type { Cache } from '../../kubernetes/cache.ts';
 import { isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { Reconciler, Uses } from '../../kubernetes/types.ts';
 import { isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { NEWEST_KNOWN_VERSION } from '../../routing/version.ts';
 import { wishOf } from '../../upstream/index.ts';
 
+/** As last seen. */
 export interface EtcdClientView {
-  /** As last seen. */
-  namespace(name: string): Namespace | undefined;
-  service(namespace: string, name: string): Service | undefined;
+  readonly namespaces: Pick<Cache<Namespace>, 'get'>;
+  readonly services: Pick<Cache<Service>, 'get'>;
 }
 
 const serviceOf = ({ metadata }: EndpointSlice): string => metadata?.labels?.[LABEL_SERVICE_NAME] ?? '';
@@ -23,21 +24,20 @@ const isEtcdClients = (slice: EndpointSlice): boolean =>
   ETCD_CLIENT_SERVICES.includes(serviceOf(slice)) && strategyOf(slice.metadata?.labels ?? {}) === undefined;
 
 /** Whether admission gives the slice hints although no label asks for them. */
-export const isChosen = (slice: EndpointSlice, { namespace }: Pick<EtcdClientView, 'namespace'>): boolean =>
-  isEtcdClients(slice) && namespace(slice.metadata?.namespace ?? '')?.metadata?.labels?.[LABEL_ETCD_CLIENTS] === 'true';
+export const isChosen = (slice: EndpointSlice, { namespaces }: Pick<EtcdClientView, 'namespaces'>): boolean => {
+  const namespace = namespaces.get({ name: refOf(slice).namespace });
+  return isEtcdClients(slice) && namespace?.metadata?.labels?.[LABEL_ETCD_CLIENTS] === 'true';
+};
 
 const isHinted = ({ endpoints }: EndpointSlice): boolean => (endpoints ?? []).some(({ hints }) => hints !== undefined);
 
 /** Whether the slice holds hints that only our admission can have written, and that nothing asks for any more. */
 export const isLeftOver = (slice: EndpointSlice, view: EtcdClientView): boolean => {
   if (!isHinted(slice) || !isEtcdClients(slice) || isChosen(slice, view)) return false;
-  const service = view.service(slice.metadata?.namespace ?? '', serviceOf(slice));
+  const service = view.services.get({ namespace: refOf(slice).namespace, name: serviceOf(slice) });
   // With a field or an annotation, the hints are kube-controller-manager's.
   return service !== undefined && isMadeByDruid(service) && wishOf(service, NEWEST_KNOWN_VERSION).source === 'none';
 };
-
-/** All work is one key. */
-export const HINT_RELEASE_KEY = 'etcd-clients';
 
 /** API servers see a namespace's label go a moment after us; until then admission puts the hints back. */
 const AGAIN_MS = 5_000;

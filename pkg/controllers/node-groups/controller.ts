@@ -87,25 +87,23 @@ export const createServiceResync = (
     /** Whether a reconcile of this Service could do anything. */
     concerns: (key: string): boolean => attempts.has(key) || behindOf(key).length > 0,
     /** By Service; one at a time, so that the rate holds. */
-    reconciler: {
-      async reconcile(key: string, signal: AbortSignal): Promise<Result> {
-        const behind = behindOf(key);
-        const service = options.service(key);
-        if (behind.length === 0 || service === undefined) {
-          if (attempts.delete(key) && behind.length === 0) onTouch?.('followed');
-          return DONE;
-        }
-        const attempt = attemptOf(key, behind);
-        const waitMs = attempt.notBefore - clock.monotonic();
-        if (attempt.touches >= MAX_TOUCHES && (waitMs <= 0 || waitMs === Infinity))
-          return giveUp(key, service, behind, attempt);
-        if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
-        await sleep(clock, bucket.reserve(), signal);
-        await touch(service, signal);
-        const nextMs = FIRST_WAIT_MS * 2 ** attempt.touches;
-        attempts.set(key, { ...attempt, touches: attempt.touches + 1, notBefore: clock.monotonic() + nextMs });
-        return { kind: 'requeue', afterMs: nextMs };
-      },
+    async reconcile(key: string, signal: AbortSignal): Promise<Result> {
+      const behind = behindOf(key);
+      const service = options.service(key);
+      if (behind.length === 0 || service === undefined) {
+        if (attempts.delete(key) && behind.length === 0) onTouch?.('followed');
+        return DONE;
+      }
+      const attempt = attemptOf(key, behind);
+      const waitMs = attempt.notBefore - clock.monotonic();
+      if (attempt.touches >= MAX_TOUCHES && (waitMs <= 0 || waitMs === Infinity))
+        return giveUp(key, service, behind, attempt);
+      if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
+      await sleep(clock, bucket.reserve(), signal);
+      await touch(service, signal);
+      const nextMs = FIRST_WAIT_MS * 2 ** attempt.touches;
+      attempts.set(key, { ...attempt, touches: attempt.touches + 1, notBefore: clock.monotonic() + nextMs });
+      return { kind: 'requeue', afterMs: nextMs };
     },
   };
 };
@@ -177,7 +175,6 @@ export const createNodeGroupControllers = (
   };
 
   const zones = createZoneReconciler({ ...shared, nodes, groups });
-  const touched = createTouchCounter(metrics);
   const resync = createServiceResync({
     ...shared,
     service,
@@ -186,13 +183,13 @@ export const createNodeGroupControllers = (
       const node = nodes.get({ name });
       return node && (zoneLabelOf(node) ?? '');
     },
-    onTouch: touched,
+    onTouch: createTouchCounter(metrics),
   });
   showNodeGroups(metrics, zones);
   return {
     'node-group-zones': { reconcile: zones.reconcile, watches: nodeWatches(caches) },
     'node-group-touches': {
-      ...resync.reconciler,
+      reconcile: resync.reconcile,
       watches: touchWatches(caches, (key) => groups.state === 'synced' && resync.concerns(key)),
       reads: [services, nodes, groups],
     },

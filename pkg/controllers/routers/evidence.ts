@@ -32,40 +32,32 @@ const routersIn = (kind: string, object: KubernetesObject): RouterObject[] => {
 
 const PROXY_PODS = (KUBE_PROXY_AGENT.labels ?? []).map(([key, value]) => `${key}=${value}`);
 
-/** What is read, each by itself; `before`: what the parts before it found. */
-type Part = readonly [what: string, (signal: AbortSignal, before: readonly RouterObject[]) => Promise<RouterObject[]>];
+/** Reads a part, by itself; `before`: what the parts before it found. */
+type ReadPart = (signal: AbortSignal, before: readonly RouterObject[]) => Promise<RouterObject[]>;
 
-const partsOf = ({ client, pods = false }: Pick<RouterEvidenceOptions, 'client' | 'pods'>): readonly Part[] => [
-  [
-    'daemonsets',
-    async (signal) => {
-      const { items } = await client.list(DAEMON_SETS, { namespace: SYSTEM }, signal);
-      return items.flatMap((item) => routersIn('DaemonSet', item));
-    },
-  ],
-  [
-    'cilium-config',
-    async (signal) => {
-      const object = await client.get(CONFIG_MAPS, { namespace: SYSTEM, name: 'cilium-config' }, signal);
-      return routersIn('ConfigMap', object);
-    },
-  ],
-  [
-    'static Pods',
-    async (signal, before) => {
-      // A DaemonSet describes all its Pods; without one each Node has a static Pod, which may have a version of its own.
-      if (!pods || before.some((object) => object.kind === 'DaemonSet' && isAgent(KUBE_PROXY_AGENT, object))) return [];
-      const lists = await Promise.all(
-        PROXY_PODS.map((labelSelector) => client.list(PODS, { namespace: SYSTEM, labelSelector }, signal)),
-      );
-      return lists.flatMap(({ items }) => items.flatMap((item) => routersIn('Pod', item)));
-    },
-  ],
-  [FELIX.plural, async (signal) => routersIn(FELIX.kind, await client.get(FELIX, { name: 'default' }, signal))],
-];
+const partsOf = ({ client, pods = false }: RouterEvidenceOptions): Readonly<Record<string, ReadPart>> => ({
+  async daemonsets(signal) {
+    const { items } = await client.list(DAEMON_SETS, { namespace: SYSTEM }, signal);
+    return items.flatMap((item) => routersIn('DaemonSet', item));
+  },
+  async 'cilium-config'(signal) {
+    const object = await client.get(CONFIG_MAPS, { namespace: SYSTEM, name: 'cilium-config' }, signal);
+    return routersIn('ConfigMap', object);
+  },
+  async 'static Pods'(signal, before) {
+    // A DaemonSet describes all its Pods; without one each Node has a static Pod, which may have a version of its own.
+    if (!pods || before.some((object) => object.kind === 'DaemonSet' && isAgent(KUBE_PROXY_AGENT, object))) return [];
+    const lists = await Promise.all(
+      PROXY_PODS.map((labelSelector) => client.list(PODS, { namespace: SYSTEM, labelSelector }, signal)),
+    );
+    return lists.flatMap(({ items }) => items.flatMap((item) => routersIn('Pod', item)));
+  },
+  [FELIX.plural]: async (signal) => routersIn(FELIX.kind, await client.get(FELIX, { name: 'default' }, signal)),
+});
 
-export const createRouterEvidence = ({ client, clock, logger, pods }: RouterEvidenceOptions) => {
-  const parts = partsOf({ client, ...defined({ pods }) });
+export const createRouterEvidence = (options: RouterEvidenceOptions) => {
+  const { clock, logger } = options;
+  const parts = Object.entries(partsOf(options));
   const known = new Map<string, readonly RouterObject[]>();
   const callbacks: (() => void)[] = [];
   let last: readonly RouterObject[] | undefined;

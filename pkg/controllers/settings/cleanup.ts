@@ -1,7 +1,7 @@
 // Reverts everything that `applied` names, and the labels on namespaces: the last thing that is run before uninstalling.
 import type { EndpointSlice, Namespace, Service } from '../../apis/core.ts';
 import type { Extension, ExtensionClass } from '../../apis/gardener.ts';
-import type { KubernetesObject } from '../../apis/meta.ts';
+import type { KubernetesObject, ObjectRef } from '../../apis/meta.ts';
 import { ANNOTATION_TOUCHED, EXTENSION_FINALIZER, LABEL_ETCD_CLIENTS, LABEL_ROUTING } from '../../apis/names.ts';
 import { type Fields, keyOf, nameOf, refOf, scopedRefOf } from '../../apis/values.ts';
 import { ENDPOINT_SLICES, EXTENSIONS, NAMESPACES, type Resource, SERVICES } from '../../apis/resources.ts';
@@ -13,7 +13,7 @@ import { sleep } from '../../kubernetes/wait.ts';
 import type { Client, Uses } from '../../kubernetes/types.ts';
 import { isEtcdClient, isMadeByDruid } from '../../routing/etcd-clients.ts';
 import { planSettings } from '../../routing/plan.ts';
-import { createHintRelease, HINT_RELEASE_KEY, isLeftOver } from '../hint-repair/etcd-clients.ts';
+import { createHintRelease, isLeftOver } from '../hint-repair/etcd-clients.ts';
 import { carriesApplied } from './decide/objects.ts';
 import { projectService, projectSlice } from './caches.ts';
 
@@ -128,15 +128,15 @@ const removeHints = async (
   const { client, clock, logger } = options;
   const known = new Map(services.filter(isEtcdClient).map((item) => [keyOf(item), item]));
   const view = {
-    namespace: () => undefined,
-    service: (namespace: string, name: string) => known.get(`${namespace}/${name}`),
+    namespaces: { get: () => undefined },
+    services: { get: ({ namespace = '', name }: ObjectRef) => known.get(`${namespace}/${name}`) },
   };
   for (let tries = 1; ; tries += 1) {
     const keep = (slice: EndpointSlice): EndpointSlice | undefined =>
       isLeftOver(slice, view) ? projectSlice(slice) : undefined;
     const slices = await listKept<EndpointSlice>(client, ENDPOINT_SLICES, keep, signal);
     const release = createHintRelease({ client, slices: () => slices, view, logger });
-    const result = await release.reconcile(HINT_RELEASE_KEY, signal);
+    const result = await release.reconcile('', signal);
     if (result.kind !== 'requeue' || tries === TRIES) return;
     await sleep(clock, result.afterMs, signal);
   }

@@ -34,9 +34,7 @@ export const isOwnedElsewhere = (namespace: Namespace, { modes }: Pick<Ownership
   return !isOwned(modes) && isOwned(all);
 };
 
-export interface OrphanRules extends OwnershipRules {
-  readonly installation: SettingsReconcilerConfiguration['installation'];
-}
+export type OrphanRules = Pick<SettingsReconcilerConfiguration, keyof OwnershipRules | 'installation'>;
 
 /**
  * Whether this installation is to release what is marked in the namespace: no mode owns it, it is not excluded, and no

@@ -30,24 +30,8 @@ export const explicitTag = (tag: number, ...items: readonly Der[]): Der => encod
 /** Context-specific tag in place of a primitive's own. */
 export const implicitTag = (tag: number, content: Uint8Array): Der => encode(0x80 | tag, content);
 
-/** Non-negative INTEGER from big-endian bytes: shortest form, a leading zero where the sign bit would be set. */
-export const unsignedInteger = (bytes: Uint8Array): Der => {
-  const first = bytes.findIndex((byte) => byte !== 0);
-  const digits = first === -1 ? Buffer.from([0]) : Buffer.from(bytes.subarray(first));
-  const [head = 0] = digits;
-  return encode(0x02, head >= 0x80 ? Buffer.from([0]) : Buffer.alloc(0), digits);
-};
-
-/** Named bits (bit 0 is the highest of the first byte), as in KeyUsage: trailing zero bits are left out. */
-export const namedBits = (...bits: readonly number[]): Der => {
-  const last = Math.max(...bits);
-  const bytes = Buffer.alloc(Math.floor(last / 8) + 1);
-  for (const bit of bits) {
-    const index = Math.floor(bit / 8);
-    bytes[index] = (bytes[index] ?? 0) | (0x80 >> (bit % 8));
-  }
-  return encode(0x03, Buffer.from([7 - (last % 8)]), bytes);
-};
+/** INTEGER from big-endian bytes in their shortest form; not negative, since the first of them is below 0x80. */
+export const integer = (...bytes: readonly number[]): Der => encode(0x02, Buffer.from(bytes));
 
 /** OBJECT IDENTIFIER from dotted decimals. */
 export const objectIdentifier = (dotted: string): Der => {
@@ -133,8 +117,8 @@ const OID = {
   serverAuth: '1.3.6.1.5.5.7.3.1',
 } as const;
 
-/** Bits of KeyUsage, RFC 5280 section 4.2.1.3. */
-const KEY_USAGE = { digitalSignature: 0, keyCertSign: 5, crlSign: 6 } as const;
+/** KeyUsage, RFC 5280 section 4.2.1.3, behind the number of unused bits: digitalSignature (0); keyCertSign (5) and cRLSign (6). */
+const KEY_USAGE = { server: encode(0x03, Buffer.from([7, 0x80])), authority: encode(0x03, Buffer.from([1, 0x06])) };
 
 /** RFC 5280's upper bound of a common name, characters. */
 const MAX_COMMON_NAME = 64;
@@ -145,13 +129,11 @@ const extension = (oid: string, critical: boolean, value: Der): Der =>
 const distinguishedName = (commonName: string): Der =>
   sequence(setOf(sequence(objectIdentifier(OID.commonName), utf8String(commonName.slice(0, MAX_COMMON_NAME)))));
 
+/** A point of P-256 as SubjectPublicKeyInfo ends with it, uncompressed: one byte for the form, 32 for each coordinate. */
+const POINT_BYTES = 65;
+
 /** SHA-1 of the public key's bits: method 1 of RFC 5280 section 4.2.1.2 (an identifier, not a signature). */
-const keyIdentifier = (spki: Buffer): Buffer => {
-  const [outer] = readElements(spki);
-  const key = readElements(outer?.content ?? Buffer.alloc(0))[1];
-  if (key === undefined) throw new RangeError('public key is not a SubjectPublicKeyInfo');
-  return createHash('sha1').update(key.content.subarray(1)).digest();
-};
+const keyIdentifier = (spki: Buffer): Buffer => createHash('sha1').update(spki.subarray(-POINT_BYTES)).digest();
 
 const spkiOf = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
 
@@ -167,9 +149,8 @@ const subjectOf = (certificate: Buffer): Der => {
 
 /** 126 random bits behind two fixed ones: positive, never zero, always 16 bytes. */
 const serialNumber = (randomBytes: RandomBytes): Der => {
-  const bytes = Buffer.from(randomBytes(16));
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
-  return unsignedInteger(bytes);
+  const [first = 0, ...others] = randomBytes(16);
+  return integer((first & 0x3f) | 0x40, ...others);
 };
 
 const pem = (label: string, der: Buffer): string =>
@@ -195,7 +176,7 @@ const issue = (
     extension(OID.authorityKeyIdentifier, false, sequence(implicitTag(0, issuerId))),
   ];
   const toBeSigned = sequence(
-    explicitTag(0, unsignedInteger(Buffer.from([2]))),
+    explicitTag(0, integer(2)),
     serialNumber(randomBytes),
     algorithm,
     authority === undefined ? subject : subjectOf(authority.certificate.raw),
@@ -214,8 +195,8 @@ const issue = (
 /** A self-signed certificate authority that may sign server certificates and no further authority. */
 export const issueAuthority = (options: IssueAuthorityOptions): Pem =>
   issue(options, undefined, [
-    extension(OID.basicConstraints, true, sequence(boolean(true), unsignedInteger(Buffer.from([0])))),
-    extension(OID.keyUsage, true, namedBits(KEY_USAGE.keyCertSign, KEY_USAGE.crlSign)),
+    extension(OID.basicConstraints, true, sequence(boolean(true), integer(0))),
+    extension(OID.keyUsage, true, KEY_USAGE.authority),
   ]);
 
 const generalName = (name: string): Der => {
@@ -237,7 +218,7 @@ export const issueServerCertificate = (
   if (names.length === 0) throw new RangeError('a server certificate needs at least one name');
   return issue(options, authority, [
     extension(OID.basicConstraints, true, sequence()),
-    extension(OID.keyUsage, true, namedBits(KEY_USAGE.digitalSignature)),
+    extension(OID.keyUsage, true, KEY_USAGE.server),
     extension(OID.extKeyUsage, false, sequence(objectIdentifier(OID.serverAuth))),
     extension(OID.subjectAltName, false, sequence(...names.map(generalName))),
   ]);

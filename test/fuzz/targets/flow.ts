@@ -8,7 +8,8 @@ import { ENDPOINT_SLICES, FLOW_POLICIES, type Resource, SERVICES } from '../../.
 import { createLoadReader } from '../../../pkg/controllers/flow/loads.ts';
 import { createFlowCounters, showFlow } from '../../../pkg/controllers/flow/metrics.ts';
 import { createPodProjection, projectNode, projectService } from '../../../pkg/controllers/flow/caches.ts';
-import { createPlanning, openInline } from '../../../pkg/controllers/flow/planning.ts';
+import { createPlanning } from '../../../pkg/controllers/flow/planning.ts';
+import { openInline } from '../../fixtures/inline-thread.ts';
 import { createFlowReconciler } from '../../../pkg/controllers/flow/controller.ts';
 import { createFlowReporter } from '../../../pkg/controllers/flow/reporter.ts';
 import type { Snapshot } from '../../../pkg/controllers/flow/memory.ts';

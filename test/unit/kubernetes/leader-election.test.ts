@@ -4,13 +4,11 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { LEASES } from '../../../pkg/apis/resources.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
-import { type LeaderElectionOptions, runLeaderElection } from '../../../pkg/kubernetes/leader-election.ts';
 import { holderOf } from '../../../pkg/kubernetes/lease.ts';
 import { aborted } from '../../../pkg/kubernetes/wait.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import { TIMES, ref, useElection } from './leader-election-support.ts';
+import { ref, useElection } from './leader-election-support.ts';
 
 describe('runLeaderElection', () => {
   const bed = useElection();
@@ -209,36 +207,6 @@ describe('runLeaderElection', () => {
     expect(two.stopped).to.equal(0);
     await end();
   });
-
-  for (const [name, options, message] of [
-    [
-      'a renew deadline above the lease duration',
-      { renewDeadlineMs: 15_000 },
-      /leaseDurationMs \(15000\) must be above renewDeadlineMs \(15000\)/,
-    ],
-    [
-      'a retry period too close to the deadline',
-      { retryPeriodMs: 9_000 },
-      /renewDeadlineMs \(10000\) must be above 1.2 × retryPeriodMs \(9000\)/,
-    ],
-    ['no identity', { identity: '' }, /identity must not be empty/],
-  ] as const) {
-    it(`refuses ${name}`, async () => {
-      const options_: LeaderElectionOptions = {
-        client: bed.server.client(),
-        ...ref,
-        ...TIMES,
-        identity: 'one',
-        clock: bed.clock,
-        random: () => 0,
-        onStartedLeading: () => Promise.resolve(),
-        logger: recordingLogger(),
-        ...options,
-      };
-      const error = await runLeaderElection(options_, new AbortController().signal).catch((reason: unknown) => reason);
-      expect(error).to.be.instanceOf(RangeError).with.property('message').that.matches(message);
-    });
-  }
 
   it('never has two leaders at once, whatever fails for whom and when', async () => {
     const step = fc.record({

@@ -8,11 +8,11 @@ import {
   type Planned,
   type Planning,
   createPlanning,
-  openInline,
   openWorker,
 } from '../../../../pkg/controllers/flow/planning.ts';
 import { type PlanAnswer, type PlanJob, answerJob } from '../../../../pkg/flow/assemble/job.ts';
 import { type FakeClock, createFakeClock } from '../../../fixtures/fake-clock.ts';
+import { openInline } from '../../../fixtures/inline-thread.ts';
 import { flowEndpoint, flowSlice } from '../../flow/assemble/support.ts';
 import { hostileProblem } from '../../flow/factories.ts';
 

@@ -127,8 +127,8 @@ const client = (more: Parameters<typeof service>[0] = {}): Service =>
   });
 
 const viewOf = (labelled: boolean, stored: Service | undefined = client()) => ({
-  namespace: () => namespace({ metadata: { labels: labelled ? { [LABEL_ETCD_CLIENTS]: 'true' } : {} } }),
-  service: () => stored,
+  namespaces: { get: () => namespace({ metadata: { labels: labelled ? { [LABEL_ETCD_CLIENTS]: 'true' } : {} } }) },
+  services: { get: () => stored },
 });
 
 describe("slices of Etcds' client Services", () => {

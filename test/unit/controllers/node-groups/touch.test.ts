@@ -98,7 +98,7 @@ describe('writes that make endpoints follow a zone', () => {
     });
 
   const turn = async (key = KEY): Promise<Result> => {
-    const result = resync.reconciler.reconcile(key, never);
+    const result = resync.reconcile(key, never);
     await clock.advance(0);
     return await result;
   };
@@ -139,7 +139,7 @@ describe('writes that make endpoints follow a zone', () => {
     await clock.advance(500);
     const started = clock.monotonic();
     const all = (async () => {
-      for (const key of keys) await resync.reconciler.reconcile(key, never);
+      for (const key of keys) await resync.reconcile(key, never);
     })();
     await clock.advance(10_000);
     await all;
