@@ -206,7 +206,7 @@ export const createPlanned = async (client: Client, namespace: string): Promise<
 const leaderElection = { leaseDurationSeconds: 3_600, renewDeadlineSeconds: 3_000, retryPeriodSeconds: 2_400 };
 
 /** Starts them, and returns when they are watched. Others must lead already. */
-export const startWitnesses = async (bed: Bed, world: World): Promise<HeapWatch> => {
+export const startWitnesses = async (bed: Bed, world: World): Promise<HeapSamples> => {
   const preload = join(bed.directory, 'collect.mjs');
   writeFileSync(preload, `process.on('SIGUSR2', () => globalThis.gc());\n`);
   const environment = { NODE_OPTIONS: `--expose-gc --import=${preload}` };
@@ -233,11 +233,8 @@ interface Witness {
   readonly metricsPort: number;
 }
 
-export interface HeapWatch {
-  /** Bytes by name of the process, oldest first. */
-  readonly samples: ReadonlyMap<string, readonly number[]>;
-  stop(): Promise<void>;
-}
+/** Bytes by name of the process, oldest first. */
+export type HeapSamples = ReadonlyMap<string, readonly number[]>;
 
 const INTERVAL_MS = 15_000;
 
@@ -252,7 +249,7 @@ const heapOf = async ({ metricsPort }: Witness): Promise<number | undefined> => 
 };
 
 /** A sample each quarter of a minute, from the second on: the first minute belongs to the start. */
-const startHeapWatch = (witnesses: readonly Witness[]): HeapWatch => {
+const startHeapWatch = (witnesses: readonly Witness[]): HeapSamples => {
   const samples = new Map<string, number[]>(witnesses.map(({ component }) => [component.name, []]));
   const sample = async (witness: Witness): Promise<void> => {
     witness.component.signal('SIGUSR2');
@@ -261,8 +258,8 @@ const startHeapWatch = (witnesses: readonly Witness[]): HeapWatch => {
     if (bytes !== undefined) samples.get(witness.component.name)?.push(bytes);
   };
   const began = performance.now();
-  const sampling = repeat(INTERVAL_MS, async () => {
+  repeat(INTERVAL_MS, async () => {
     if (performance.now() - began >= 60_000) await Promise.all(witnesses.map(sample));
   });
-  return { samples, stop: () => sampling.stop() };
+  return samples;
 };

@@ -1,13 +1,13 @@
 // The chart as the suites see it: rendered by the real helm with the values that Gardener injects in each place.
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { after, before } from 'mocha';
+import { before } from 'mocha';
 import { parse, parseAllDocuments } from 'yaml';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { COMMANDS } from '../../pkg/apis/names.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { run } from './bed/machine.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -208,14 +208,12 @@ export interface Helm {
   lint(values: object): Promise<string>;
   /** What `helm install` tells the user after it. */
   notes(values: object): Promise<string>;
-  /** Removes the files with values. */
-  close(): void;
 }
 
 /** The helm of hack/kubernetes, built where it is missing. */
 export const openHelm = async (): Promise<Helm> => {
   const program = join((await run(join(root, 'hack/kubernetes/build'), ['helm'])).trim(), 'helm');
-  const folder = mkdtempSync(join(tmpdir(), 'chart-'));
+  const folder = temporaryFolder().path;
   let files = 0;
   const write = (values: object): string => {
     files += 1;
@@ -245,7 +243,6 @@ export const openHelm = async (): Promise<Helm> => {
       const text = await run(program, ['template', 'tar', copy, '--show-only', 'templates/notes.yaml', ...flags]);
       return String((parse(text) as { text: unknown }).text);
     },
-    close: () => rmSync(folder, { recursive: true, force: true }),
   };
 };
 
@@ -255,7 +252,6 @@ export const useHelm = (): { helm(): Helm } => {
   before('find helm', async () => {
     helm = await openHelm();
   });
-  after(() => helm?.close());
   return {
     helm() {
       if (helm === undefined) throw new Error('helm has not been found');

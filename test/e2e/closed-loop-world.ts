@@ -51,7 +51,6 @@ export interface World {
   revive(zone: string): Promise<void>;
   /** Waits until every node has reported all seconds before this one. */
   reported(second: number): Promise<void>;
-  stop(): Promise<void>;
 }
 
 const find = <T>(all: ReadonlyMap<string, T>, name: string): T => {
@@ -136,9 +135,6 @@ export const createWorld = async (
     },
     revive: (name) => (hanging.delete(name) ? releaseZone : reviveZone)(find(zones, name)),
     reported: (second) => recorder.reported(second),
-    async stop() {
-      await Promise.all([...zones.values()].map(({ traffic }) => traffic.stop()));
-    },
   };
 };
 

@@ -112,7 +112,6 @@ const assignmentOf = (endpoints: readonly SliceEndpoint[]) => {
 export interface Envoys {
   readonly version: string;
   assertRunning(): void;
-  stop(): Promise<void>;
 }
 
 /** Starts one in each zone, and returns once all of them balance by the rule over all endpoints. */
@@ -146,14 +145,10 @@ export const startEnvoys = async (bed: Bed, { zones, services }: World, service:
       { assert: () => envoy.assertRunning() },
     );
   }
-  const following = repeat(LOOK_MS, () => look().catch(() => undefined));
+  repeat(LOOK_MS, () => look().catch(() => undefined));
   return {
     version: /\d+\.\d+\.\d+/.exec(await run(program, ['--version']))?.[0] ?? '',
     assertRunning: () => envoys.forEach((envoy) => envoy.assertRunning()),
-    async stop() {
-      await following.stop();
-      await Promise.all(envoys.map((envoy) => envoy.stop()));
-    },
   };
 };
 

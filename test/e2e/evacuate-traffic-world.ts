@@ -69,7 +69,6 @@ export interface TrafficWorld {
   /** Takes a zone's endpoints out of the slice of `removed`, or all back. */
   remove(zone: string | undefined): Promise<void>;
   reported(second: number): Promise<void>;
-  stop(): Promise<void>;
 }
 
 const createServices = async (bed: Bed): Promise<BedService[]> => {
@@ -134,8 +133,5 @@ export const createTrafficWorld = async (bed: Bed, client: Client): Promise<Traf
       await client.patch(ENDPOINT_SLICES, { namespace: SHOP, name: `${REMOVED}-1` }, 'merge', { endpoints });
     },
     reported: (second) => recorder.reported(second),
-    async stop() {
-      await Promise.all([...zones.values()].map(({ traffic }) => traffic.stop()));
-    },
   };
 };

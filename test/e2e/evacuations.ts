@@ -86,7 +86,6 @@ export interface SteadyService {
   readonly failures: readonly string[];
   /** Waits until connections from every zone are spread as wanted; given is how many of 60 arrive in the zone. */
   settles(zone: string, what: string, accept: (there: number) => boolean): Promise<void>;
-  stop(): Promise<void>;
 }
 
 const NAMESPACE = 'steady';
@@ -112,7 +111,7 @@ const create = async (bed: Bed, zones: readonly string[]): Promise<{ nodes: BedN
   return { nodes, service };
 };
 
-/** Creates it, and connects from every zone until stopped. */
+/** Creates it, and connects from every zone. */
 export const startSteadyService = async (bed: Bed, zones: readonly string[]): Promise<SteadyService> => {
   const { nodes, service } = await create(bed, zones);
   const counts = (node: BedNode, count: number) => bed.connect({ node, service, count, timeoutMs: TIMEOUT_MS });
@@ -124,13 +123,12 @@ export const startSteadyService = async (bed: Bed, zones: readonly string[]): Pr
     );
   const failures: string[] = [];
   let answered = 0;
-  const looks = nodes.map((node) =>
+  for (const node of nodes)
     repeat(LOOK_MS, async () => {
       const { total, errors } = await counts(node, CONNECTIONS);
       answered += total;
       for (const [code, count] of Object.entries(errors)) failures.push(`${count} from ${node.name}: ${code}`);
-    }),
-  );
+    });
   return {
     nodes,
     get answered() {
@@ -145,9 +143,6 @@ export const startSteadyService = async (bed: Bed, zones: readonly string[]): Pr
           ({ total, byZone }) => total === 60 && accept(byZone[zone] ?? 0),
           { timeoutSeconds: 120 },
         );
-    },
-    async stop() {
-      await Promise.all(looks.map((look) => look.stop()));
     },
   };
 };

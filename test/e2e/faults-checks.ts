@@ -34,7 +34,6 @@ export interface Probes {
   readonly seen: readonly Probe[];
   /** Different answers to this question since `from` (default: ever), sorted. */
   answers(name: string, path: Path, from?: number): ProbeAnswer[];
-  stop(): Promise<void>;
 }
 
 /** Who does not listen is silent at once; who listens has longer than a kubelet gives, because the machine may stand still. */
@@ -56,9 +55,8 @@ const ask = async (program: ProbedProgram, path: Path, tries = 10): Promise<Prob
 /** Asks every program both questions five times a second. */
 export const startProbes = (programs: readonly ProbedProgram[]): Probes => {
   const seen: Probe[] = [];
-  const asking = programs.map((program) =>
-    repeat(200, async () => seen.push(await ask(program, '/healthz'), await ask(program, '/readyz'))),
-  );
+  for (const program of programs)
+    repeat(200, async () => seen.push(await ask(program, '/healthz'), await ask(program, '/readyz')));
   return {
     seen,
     answers: (name, path, from = 0) =>
@@ -67,9 +65,6 @@ export const startProbes = (programs: readonly ProbedProgram[]): Probes => {
           seen.filter((one) => one.name === name && one.path === path && one.at >= from).map(({ answer }) => answer),
         ),
       ].sort(),
-    async stop() {
-      await Promise.all(asking.map((one) => one.stop()));
-    },
   };
 };
 

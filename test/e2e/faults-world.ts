@@ -30,7 +30,6 @@ export interface Installed {
   readonly webhooks: readonly Replica[];
   readonly reconcilers: readonly ProbedProgram[];
   readonly programs: readonly ProbedProgram[];
-  stop(): Promise<void>;
 }
 
 interface WebhookReplicaOptions {
@@ -102,7 +101,7 @@ export const install = async (bed: Bed, options: InstallOptions = {}): Promise<I
   await world.client.create(ENDPOINT_SLICES, replicaSlice(webhooks[1] as Replica, 1, false));
   for (const { component } of webhooks) component.start();
   for (const { component, healthPort } of webhooks) await commandReady(component, healthPort);
-  const publisher = publishReplicas({ client: await world.clientAs('kubelet'), replicas: webhooks });
+  publishReplicas({ client: await world.clientAs('kubelet'), replicas: webhooks });
   const reconcilers: ProbedProgram[] = [];
   for (let index = 0; index < count; index += 1) {
     const port = 18_081 + 2 * index;
@@ -120,16 +119,7 @@ export const install = async (bed: Bed, options: InstallOptions = {}): Promise<I
     const component = await flowControllerReplica(world, { name: `${FLOW}-${index + 1}`, healthPort, leaderElection });
     flowControllers.push({ component, healthPort });
   }
-  return {
-    world,
-    webhooks,
-    reconcilers,
-    programs: [...reconcilers, ...webhooks, ...flowControllers],
-    async stop() {
-      await publisher.stop();
-      await world.close();
-    },
-  };
+  return { world, webhooks, reconcilers, programs: [...reconcilers, ...webhooks, ...flowControllers] };
 };
 
 /** Everybody gives up on one try after this long and begins anew, as clients of a real cluster do. */

@@ -81,18 +81,12 @@ export interface LoadedService {
   readonly demand: Readonly<Record<string, number>>;
 }
 
-export interface FollowedLoad {
-  /** Of all Pods, as old as the last look that the API server answered. */
-  readings(): PodReading[];
-  stop(): Promise<void>;
-}
-
 const INTERVAL_MS = 500;
 /** An API server that is frozen answers later, or never. */
 const TRY_MS = 3_000;
 
-/** Looks at the slices twice a second, until stopped. */
-export const followLoad = (client: Client, services: readonly LoadedService[]): FollowedLoad => {
+/** Looks at the slices twice a second. Gives readings of all Pods, as old as the last look that the API server answered. */
+export const followLoad = (client: Client, services: readonly LoadedService[]): (() => PodReading[]) => {
   const known = new Map<LoadedService, PodReading[]>();
   const look = async (service: LoadedService, signal: AbortSignal): Promise<void> => {
     const { namespace, name, app, demand } = service;
@@ -112,35 +106,19 @@ export const followLoad = (client: Client, services: readonly LoadedService[]): 
       [...loads].map(([pod, cores]) => ({ namespace, pod, labels: { app }, cores, sampledAt, window: 1 })),
     );
   };
-  const looks = services.map((service) =>
-    // The API server may be away: the readings grow old, as they do in a real cluster.
-    repeat(INTERVAL_MS, (signal) => look(service, signal).catch(() => undefined)),
-  );
-  return {
-    readings: () => [...known.values()].flat(),
-    stop: async () => void (await Promise.all(looks.map((one) => one.stop()))),
-  };
+  // The API server may be away: the readings grow old, as they do in a real cluster.
+  for (const service of services) repeat(INTERVAL_MS, (signal) => look(service, signal).catch(() => undefined));
+  return () => [...known.values()].flat();
 };
 
 /** Load of one Service, served as `metrics.k8s.io`. */
 export interface Meter extends LoadedService {
   demand: Readonly<Record<string, number>>;
-  stop(): Promise<void>;
 }
 
 /** Every Pod of the Service has the load that clients put on it under the hints of the moment; at first none. */
 export const startMeter = async (bed: Bed, client: Client, namespace: string, name: string): Promise<Meter> => {
-  const meter: Meter = {
-    namespace,
-    name,
-    app: name,
-    demand: {},
-    async stop() {
-      await metrics.stop();
-      await load.stop();
-    },
-  };
-  const load = followLoad(client, [meter]);
-  const metrics = await startMetricsApi(bed, { readings: load.readings });
+  const meter: Meter = { namespace, name, app: name, demand: {} };
+  await startMetricsApi(bed, { readings: followLoad(client, [meter]) });
   return meter;
 };

@@ -23,8 +23,6 @@ export interface SliceHistory {
   readonly versions: readonly StoredVersion[];
   /** Ends the watch once it has delivered what is stored now; throws what broke it before. */
   complete(): Promise<void>;
-  /** Ends the watch as it is. */
-  stop(): Promise<void>;
 }
 
 const versionOf = (type: StoredVersion['type'], slice: EndpointSlice): StoredVersion => ({
@@ -72,17 +70,13 @@ export const recordSlices = async (client: Client, namespace: string): Promise<S
       .filter((slice) => !seen.has(slice.metadata?.resourceVersion))
       .map((slice) => slice.metadata?.name ?? '');
   };
-  const stop = async (): Promise<void> => {
-    ending.abort();
-    await followed;
-  };
   return {
     versions,
-    stop,
     async complete() {
       await waitFor('all versions of the slices', behind, ({ length }) => length === 0, { assert: assertFollowing });
       assertFollowing();
-      await stop();
+      ending.abort();
+      await followed;
     },
   };
 };

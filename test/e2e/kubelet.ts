@@ -17,30 +17,23 @@ import {
   removeAddresses,
   repeat,
 } from './bed/machine.ts';
-import type { AddressPair } from './bed/machine.ts';
+import type { AddressPair, Repeated } from './bed/machine.ts';
 import { runningStatus } from './bed/pod.ts';
 import { NAMESPACE, root, WEBHOOK } from './chart.ts';
 
-export interface Supervisor {
-  /** How often each program was started again, by name. */
-  readonly restarts: ReadonlyMap<string, number>;
-  /** Ends the supervision; the programs go on. */
-  stop(): Promise<void>;
-}
-
 const INTERVAL_MS = 100;
 
-/** Starts whatever ended again, a moment after it was seen, as after a first crash. */
-export const supervise = (components: readonly Component[]): Supervisor => {
+/** Starts whatever ended again, a moment after it was seen, as after a first crash. Gives how often each was, by name. */
+export const supervise = (components: readonly Component[]): ReadonlyMap<string, number> => {
   const restarts = new Map<string, number>();
-  const loop = repeat(INTERVAL_MS, () => {
+  repeat(INTERVAL_MS, () => {
     for (const component of components) {
       if (component.pid !== undefined) continue;
       component.start();
       restarts.set(component.name, (restarts.get(component.name) ?? 0) + 1);
     }
   });
-  return { restarts, stop: () => loop.stop() };
+  return restarts;
 };
 
 /** A replica of the webhook in the control plane's namespace. */
@@ -79,7 +72,7 @@ interface PublishOptions {
 }
 
 /** Keeps the slices of the webhook's Service in line with the readiness of its replicas. The slices must exist. */
-export const publishReplicas = ({ client, replicas, intervalMs = 300 }: PublishOptions): { stop(): Promise<void> } => {
+export const publishReplicas = ({ client, replicas, intervalMs = 300 }: PublishOptions): void => {
   const published = new Map<number, boolean>();
   const publish = async (replica: Replica, index: number, signal: AbortSignal): Promise<void> => {
     const ready = await probeReady(`http://127.0.0.1:${replica.healthPort}/readyz`);
@@ -94,7 +87,7 @@ export const publishReplicas = ({ client, replicas, intervalMs = 300 }: PublishO
       // The API server is away: the next turn tries again.
     }
   };
-  return repeat(intervalMs, async (signal) => {
+  repeat(intervalMs, async (signal) => {
     await Promise.all(replicas.map((replica, index) => publish(replica, index, signal)));
   });
 };
@@ -130,13 +123,6 @@ interface KubeletOptions {
   readonly nodes: readonly BedNode[];
   /** Added to the environment of a Pod's container, as webhooks of a landscape do. Default: nothing. */
   readonly environment?: (pod: KubeletPod) => Readonly<Record<string, string>>;
-}
-
-export interface Kubelet {
-  /** Throws why it has stopped by itself. */
-  assertRunning(): void;
-  /** Ends the programs and the watch over them. */
-  stop(): Promise<void>;
 }
 
 interface Running {
@@ -244,7 +230,7 @@ const finishedStatus = (code: number): object => {
 };
 
 /** Starts to run Pods of our image; the bed's own Pods are none of its business. */
-export const startKubelet = (options: KubeletOptions): Kubelet => {
+export const startKubelet = (options: KubeletOptions): Pick<Repeated, 'assertRunning'> => {
   const { bed, nodes } = options;
   const { api } = bed;
   const running = new Map<string, Running>();
@@ -307,19 +293,9 @@ export const startKubelet = (options: KubeletOptions): Kubelet => {
     }
   };
 
-  const turns = repeat(SYNC_MS, () =>
+  return repeat(SYNC_MS, () =>
     turn().catch((error: unknown) => {
       if (!mayPass(error)) throw error;
     }),
   );
-  return {
-    assertRunning: () => turns.assertRunning(),
-    async stop() {
-      try {
-        await turns.stop();
-      } finally {
-        for (const { component } of running.values()) await component.stop();
-      }
-    },
-  };
 };

@@ -1,5 +1,5 @@
 // Memory of the commands under test: what the chart gives them, what they take, and cgroups that hold them to it.
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { parseQuantity } from '../../pkg/apis/quantity.ts';
@@ -39,15 +39,14 @@ export interface Cgroup {
   peakBytes(): number;
   /** Processes that the kernel ended for the limit. */
   kills(): number;
-  /** All its processes must be gone. */
-  remove(): void;
 }
 
 /** Needs root, and in version 2 the memory controller for children of the group that this process is in. */
 export const createCgroup = (name: string, memoryBytes: number): Cgroup => {
   const { version, own, files } = layout();
-  const folder = join(own, `${name}-${process.pid}`);
-  mkdirSync(folder);
+  const folder = mkdtempSync(join(own, `${name}-`));
+  // Its processes end with their bed.
+  process.once('exit', () => rmdirSync(folder));
   writeFileSync(join(folder, files.limit), String(memoryBytes));
   const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
   return {
@@ -55,7 +54,6 @@ export const createCgroup = (name: string, memoryBytes: number): Cgroup => {
     enter: ['sh', '-c', `echo $$ > '${join(folder, 'cgroup.procs')}' && exec "$@"`, '--'],
     peakBytes: () => Number(read(files.peak)),
     kills: () => Number(/^oom_kill (\d+)$/m.exec(read(files.kills))?.[1] ?? 0),
-    remove: () => rmdirSync(folder),
   };
 };
 

@@ -27,8 +27,6 @@ export interface MetricsApi {
   measure(): Promise<void>;
   /** Whether requests for metrics are answered with 503 from now on. */
   unavailable: boolean;
-  /** Ends the server: the group stays known, and the API server answers 503. */
-  stop(): Promise<void>;
 }
 
 const GROUP = 'metrics.k8s.io';
@@ -134,11 +132,6 @@ export const startMetricsApi = async (
         labels,
         ...numbers,
       }));
-    },
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
     },
   };
   const priorities = { groupPriorityMinimum: 100, versionPriority: 100 };

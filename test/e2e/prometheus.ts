@@ -69,7 +69,6 @@ export interface Prometheus {
   waitForSamples(promql: string, count?: number): Promise<InstantSample[]>;
   /** Every rule of the files that it was given. */
   rules(): Promise<RuleState[]>;
-  stop(): Promise<void>;
 }
 
 /** Program that has to be on PATH; Debian's package has its name. */
@@ -174,10 +173,6 @@ export const startPrometheus = async (bed: Bed, options: PrometheusOptions): Pro
         ({ length }) => length >= count,
         { assert: () => component.assertRunning(), intervalMs: 200 },
       ),
-    async stop() {
-      await dispatcher.destroy();
-      await component.stop();
-    },
   };
 };
 
@@ -195,7 +190,6 @@ export interface Series {
 export interface Exporter {
   /** `host:port` for a scrape job. */
   readonly target: string;
-  stop(): Promise<void>;
 }
 
 const quote = (text: string): string =>
@@ -217,12 +211,5 @@ export const startExporter = async (series: () => Iterable<Series>): Promise<Exp
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
-    target: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  return { target: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 };

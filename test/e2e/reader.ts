@@ -20,7 +20,6 @@ import { apply, applyDefinitions } from './commands.ts';
 export interface OperatorShell {
   /** Runs commands, which must end with 0. */
   run(commands: string): Promise<void>;
-  close(): void;
 }
 
 interface Reader {
@@ -102,10 +101,6 @@ export const createReader = (suite: string): Reader => {
         async run(commands) {
           const { status, stderr } = await opened().run(commands);
           expect(status, `${commands}\n${stderr}`).to.equal(0);
-        },
-        close() {
-          opened().close();
-          checkout.remove();
         },
       };
     },

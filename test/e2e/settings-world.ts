@@ -64,7 +64,6 @@ export interface World {
   writes(since?: number): AuditEvent[];
   /** Waits until the reconciler has written nothing for a second. */
   quiet(): Promise<void>;
-  close(): Promise<void>;
 }
 
 interface WorldOptions {
@@ -128,11 +127,7 @@ const install = async (bed: Bed, rendered: readonly Rendered[]): Promise<void> =
 
 const render = async ({ where = 'seed and runtime', values }: WorldOptions): Promise<Rendered[]> => {
   const helm = await openHelm();
-  try {
-    return documents(await helm.template({ ...INJECTED[where], ...values }));
-  } finally {
-    helm.close();
-  }
+  return documents(await helm.template({ ...INJECTED[where], ...values }));
 };
 
 const GROUPS = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`];
@@ -175,12 +170,9 @@ const define = async (client: Client, given: readonly KubernetesObject[]): Promi
 /** Starts nothing; installs the chart's rights, the definitions and the Nodes. */
 export const openWorld = async (bed: Bed, options: WorldOptions = {}): Promise<World> => {
   const { kubeletVersion = 'v1.36.0', zones = ['eu-1a', 'eu-1b', 'eu-1c'], definitions = [] } = options;
-  const clients: Client[] = [];
   const clientAs = async (user: string): Promise<Client> => {
     const kubeconfig = await bed.kubeconfig({ user, groups: [mastersGroup] });
-    const client = createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: user });
-    clients.push(client);
-    return client;
+    return createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: user });
   };
   const client = await clientAs('admin');
   const rendered = await render(options);
@@ -194,12 +186,8 @@ export const openWorld = async (bed: Bed, options: WorldOptions = {}): Promise<W
     clientAs,
     ...objectsOf(client),
     ...commandsOf(bed, rendered),
-    close: closing(clients),
   };
 };
-
-const closing = (clients: readonly Client[]) => async (): Promise<void> =>
-  void (await Promise.all(clients.map((client) => client.close())));
 
 /** The chart's own namespaces are there first; what makes them Gardener's comes with the landscape. */
 const createOrComplete = async (client: Client, object: KubernetesObject): Promise<KubernetesObject> => {

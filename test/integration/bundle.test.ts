@@ -15,7 +15,7 @@ import { endpoint, node, slice } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type TestPki, createTestPki } from '../fixtures/pki.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -55,14 +55,13 @@ const seal = (path: string): void => {
 describe('the bundle', function () {
   this.timeout(180_000);
   useRealNetwork();
-  let folder: TemporaryFolder;
+  const folder = temporaryFolder();
   let program: string;
   let pki: TestPki;
   let sandbox: Sandbox;
   const running = new Set<ChildProcess>();
 
   before(async () => {
-    folder = temporaryFolder();
     chmodSync(folder.path, 0o755);
     await makeBundle(folder.at('app'));
     seal(folder.at('app'));
@@ -80,10 +79,7 @@ describe('the bundle', function () {
   afterEach(() => {
     for (const child of running) child.kill('SIGKILL');
   });
-  after(async () => {
-    await sandbox.stop();
-    folder.remove();
-  });
+  after(() => sandbox.stop());
 
   /** `reads`: what it may read beside the bundle; `more`: what else Node.js is told. */
   const start = (args: readonly string[], reads: readonly string[] = [], more: readonly string[] = []): Running => {

@@ -1,7 +1,4 @@
 // What tests of controllers in this process share: a sandbox, sessions on a clock that tests can push forward, and an end.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { ControllerSession } from '../../cmd/shared/session.ts';
 import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { createClient } from '../../pkg/kubernetes/client.ts';
@@ -11,6 +8,7 @@ import { type RecordingLogger, recordingLogger } from '../fixtures/recording-log
 import { expectAllowed } from '../fixtures/chart-rights.ts';
 import { kubeProxy } from '../fixtures/core.ts';
 import { type SkippingClock, createSkippingClock } from '../fixtures/skipping-clock.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { MemoryConnection } from '../sandbox/memory.ts';
 import type { Sandbox, SandboxOptions, SandboxRequest } from '../sandbox/types.ts';
@@ -79,7 +77,7 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
   const sandbox = await startSandbox(options);
   // What shows who routes: without it no condition says that hints have effect.
   await sandbox.apply(kubeProxy());
-  const directory = await mkdtemp(join(tmpdir(), 'controller-'));
+  const folder = temporaryFolder();
   const log = recordingLogger();
   const running = new Set<Serving>();
   const connections = new Map<Client, MemoryConnection>();
@@ -91,10 +89,9 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
     log,
     printed: [],
     async client(target = sandbox) {
-      const file = join(directory, `kubeconfig-${connections.size}`);
-      await writeFile(file, target.kubeconfig(user));
+      const kubeconfig = folder.write(`kubeconfig-${connections.size}`, target.kubeconfig(user));
       const transport = target.connect();
-      const client = createClient({ config: loadKubeConfig({ kubeconfig: file }), userAgent: 'test', transport });
+      const client = createClient({ config: loadKubeConfig({ kubeconfig }), userAgent: 'test', transport });
       connections.set(client, transport);
       return client;
     },
@@ -173,7 +170,6 @@ export const openControllerBed = async (user: string, options: SandboxOptions = 
       for (const handle of running) await handle.stop();
       for (const client of connections.keys()) await client.close();
       await sandbox.stop();
-      await rm(directory, { recursive: true, force: true });
       expectAllowed(user, sandbox.requests);
     },
   };

@@ -30,7 +30,7 @@ export const explainsItself = (run: Run, ...words: string[]): void => {
 };
 
 /** The folder of a test's configuration files. */
-export interface CommandFolder extends Pick<TemporaryFolder, 'at' | 'remove'> {
+export interface CommandFolder extends Pick<TemporaryFolder, 'at'> {
   /** By which the command takes `config.yaml` and is `user` on the sandbox. */
   readonly flags: readonly string[];
 }

@@ -14,7 +14,7 @@ import type { Descriptor, Index, Manifest } from '../../hack/lib/oci.ts';
 import { tarOf } from '../../hack/lib/tar.ts';
 import { PLATFORMS, layConntrack } from '../fixtures/conntrack-packages.ts';
 import { layBase } from '../fixtures/oci-base.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const REGISTRY = 'registry.example.org/tar';
@@ -55,7 +55,7 @@ const reachable = (layout: string, descriptors: readonly Descriptor[]): string[]
 const firstManifest = (layout: string): Manifest => readJson<Manifest>(layout, manifestsIn(layout)[0]!);
 
 describe('delivery', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let delivered: Delivered;
   let withMeter: Delivered;
   const at = (path: string): string => folder.at(`delivery/${path}`);

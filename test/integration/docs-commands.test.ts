@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { type Ran, runTopology } from '../fixtures/topology-command.ts';
 import { type Checkout, openCheckout } from '../support/docs/checkout.ts';
 import { commandProblems, programsOf } from '../support/docs/check-command.ts';
@@ -106,10 +106,6 @@ describe('the commands of the documentation that need no cluster', () => {
     checkout.own('kubectl-topology');
     checkout.program('kubectl', 'shift\nexec kubectl-topology "$@"');
     shell = openShell({ path: [checkout.bin], directory: checkout.directory });
-  });
-  after(() => {
-    shell.close();
-    checkout.remove();
   });
 
   const inShell = async (command: string): Promise<Ran> => {

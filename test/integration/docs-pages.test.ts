@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { describeDocument } from '../fixtures/document.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { commandsOf, readText, root, shellBlocks } from '../support/docs/markdown.ts';
 import { useStatusWorld } from './topology-status-support.ts';
@@ -63,7 +63,7 @@ describe(PAGE, () => {
 });
 
 describe('kubectl', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   before(() => {
     const main = resolve(import.meta.dirname, '../fixtures/kubectl.ts');
     chmodSync(folder.write('kubectl', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`), 0o755);

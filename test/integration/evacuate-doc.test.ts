@@ -6,7 +6,7 @@ import { ANNOTATION_EVACUATED } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../pkg/apis/resources.ts';
 import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import { endpointsIn, kubeProxy, node, service, slice } from '../fixtures/core.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { runTopology } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -31,7 +31,7 @@ const linesOf = (text: string): { command: string; codes: readonly number[] }[] 
     });
 
 describe(`${PAGE}: every command ends as the page says`, () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let sandbox: Sandbox;
   const stops: (() => Promise<void>)[] = [];
   let access: readonly string[];

@@ -50,7 +50,6 @@ export const startEvacuationAdmission = async (
     await sandbox.remove(MUTATING_WEBHOOK_CONFIGURATIONS, { name: REGISTRATION });
     await stop();
     await client.close();
-    folder.remove();
   };
 };
 
@@ -80,6 +79,5 @@ export const startReconciler = (sandbox: Sandbox): (() => Promise<void>) => {
     stop.abort(new Error('test is over'));
     await served;
     await client.close();
-    folder.remove();
   };
 };

@@ -56,10 +56,7 @@ describe('the flow-controller command', function onSandbox() {
     await bed.sandbox.settled();
     folder = openCommandFolder(bed, USER, { 'config.yaml': 'kind: FlowControllerConfiguration\n' });
   });
-  after(async () => {
-    await bed.close();
-    folder.remove();
-  });
+  after(() => bed.close());
 
   refusesWrongArguments(start);
   explainsItself(run, '--cleanup');

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { type Release, krewRelease } from '../../hack/krew.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
@@ -62,7 +62,7 @@ const BUNDLE: Readonly<Record<string, string>> = {
 };
 
 describe('krew', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let release: Release;
   let manifest: Manifest;
 

@@ -14,7 +14,7 @@ import { eventually, rejection } from '../fixtures/eventually.ts';
 import { versionsOf } from '../fixtures/model-api.ts';
 import { recordingLogger } from '../fixtures/recording-logger.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
 import { testConfig } from '../fixtures/config-source.ts';
@@ -40,7 +40,7 @@ const quickClock: Clock = {
 describe('client and informer on the sandbox', () => {
   useRealNetwork();
   let sandbox: Sandbox;
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let client: Client;
   let stop: AbortController;
   let runs: Promise<void>[];

@@ -1,14 +1,14 @@
 // The packed tarball as extension authors use it: every example of docs/usage/extension-authors.md is compiled and run.
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import type { Service } from '../../pkg/apis/core.ts';
 import { selectService } from '../../pkg/gardener/catalogue.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const NAME = 'gardener-extension-topology-aware-routing';
@@ -51,13 +51,12 @@ describe('the package', () => {
   const files = blocksOf('file');
   const outputs = blocksOf('output');
   const scripts = [...files.keys()].filter((file) => file.endsWith('.js') || file.endsWith('.ts'));
-  let work: string;
+  const work = temporaryFolder().path;
   let consumer: string;
   let packed: string[];
 
   before(async function prepare() {
     this.timeout(SLOW_MS);
-    work = mkdtempSync(join(tmpdir(), 'package-test-'));
     const staging = join(work, 'staging');
     mkdirSync(staging);
     // Built beside the work tree's own dist/, which another run may be rebuilding.
@@ -79,8 +78,6 @@ describe('the package', () => {
     writeFileSync(join(consumer, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }));
     for (const [file, text] of files) writeFileSync(join(consumer, file), text);
   });
-
-  after(() => rmSync(work, { recursive: true, force: true }));
 
   it('holds the build and the documents, no sources and no tests', () => {
     for (const entry of ['routing', 'gardener', 'apis'])

@@ -164,7 +164,6 @@ describe('the stand-ins of the owners keep the contracts of the real ones', () =
   after(async () => {
     await client?.close();
     await sandbox.stop();
-    folder.remove();
   });
 
   describeDruid(() => ({ client, exempt: client, namespace, turn }));

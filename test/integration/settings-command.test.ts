@@ -41,10 +41,7 @@ describe('the settings-reconciler command', () => {
     const config = 'kind: SettingsReconcilerConfiguration\nmodes: {seed: {}}\nkeep: on\n';
     folder = openCommandFolder(bed, USER, { 'config.yaml': config });
   });
-  after(async () => {
-    await bed.close();
-    folder.remove();
-  });
+  after(() => bed.close());
 
   refusesWrongArguments(start);
   it('exits with 2 for a version that is none', async () => {

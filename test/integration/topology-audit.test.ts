@@ -2,10 +2,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { after, afterEach, before, beforeEach, describe, it } from 'mocha';
+import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { AuditReport } from '../../pkg/diagnosis/audit/audit.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
-import { type TemporaryFolder, temporaryFolder, useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -18,14 +18,9 @@ const rowsOf = (text: string): string[][] =>
   (text.split('\n\n')[0] ?? '').split('\n').map((line) => line.trim().split(/ {2,}/));
 
 describe('kubectl topology audit, on files', () => {
-  let folder: TemporaryFolder;
-  let file: string;
-  before(() => {
-    folder = temporaryFolder();
-    const { nodes, services, slices } = auditCluster({ nodes: 9, services: 26, endpoints: 150 });
-    file = folder.write('cluster.json', listOf([...nodes, ...services, ...slices]));
-  });
-  after(() => folder.remove());
+  const folder = temporaryFolder();
+  const { nodes, services, slices } = auditCluster({ nodes: 9, services: 26, endpoints: 150 });
+  const file = folder.write('cluster.json', listOf([...nodes, ...services, ...slices]));
 
   it('prints a row a Service, worst first, then the sum, causes and what concerns the whole cluster', async () => {
     const { out, code } = await runTopology(['audit', '-f', file]);
@@ -100,7 +95,7 @@ describe('kubectl topology audit, on files', () => {
 
 describe('kubectl topology audit, on a cluster', function onCluster() {
   this.timeout(180_000);
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let sandbox: Sandbox;
   let access: readonly string[];
   beforeEach(async () => {
@@ -164,7 +159,7 @@ describe('kubectl topology audit, on a cluster', function onCluster() {
 const EXAMPLE = 'example/audit/cluster.yaml';
 
 describe('kubectl topology audit --without, on files', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
 
   const lost = (): string =>
     folder.write(

@@ -15,7 +15,7 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import { stubDefinition } from '../fixtures/crds.ts';
 import { hostileNames, servicesNamed } from '../fixtures/hostile-names.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -26,7 +26,7 @@ const web = (spec: Parameters<typeof service>[0] = {}) =>
 
 describe('kubectl topology, on a cluster', function onCluster() {
   this.timeout(60_000);
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let sandbox: Sandbox;
   let access: readonly string[];
 

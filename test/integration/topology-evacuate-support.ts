@@ -11,7 +11,7 @@ import { createClient } from '../../pkg/kubernetes/client.ts';
 import { loadKubeConfig } from '../../pkg/kubernetes/kubeconfig.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpointsIn, kubeProxy, node, service, slice } from '../fixtures/core.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { type Ran, type World, runTopology } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -24,7 +24,7 @@ export const pair = (name: string, zones: readonly string[], labels = {}): Kuber
 ];
 
 export const useEvacuationCluster = () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let sandbox: Sandbox;
   let client: Client;
   let access: readonly string[];

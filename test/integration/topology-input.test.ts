@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import type { HintsReport } from '../../pkg/diagnosis/models/hints.ts';
 import { node, service, slice } from '../fixtures/core.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { list } from './topology-objects.ts';
 
@@ -19,7 +19,7 @@ status:
 `;
 
 describe('kubectl topology, its input', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
 
   const bad: readonly (readonly [name: string, file: string, text: string, message: RegExp])[] = [
     ['YAML that is none', 'a.yaml', 'kind: Node\nmetadata: {name: [}', /a\.yaml:2:\d+: not valid YAML/],

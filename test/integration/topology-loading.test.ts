@@ -5,8 +5,8 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
-import { type TemporaryFolder, temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { before, describe, it } from 'mocha';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile } from '../fixtures/topology-command.ts';
 
 describe('kubectl topology, loading', () => {
@@ -22,15 +22,13 @@ describe('kubectl topology, loading', () => {
   }
   `;
 
-  let folder: TemporaryFolder;
+  const folder = temporaryFolder();
   before(() => {
-    folder = temporaryFolder();
     const hook =
       "import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs';" +
       'registerHooks({ load(url, context, next) { appendFileSync(process.env.LOADED, `${url}\\n`); return next(url, context); } });';
     folder.write('hook.mjs', hook);
   });
-  after(() => folder.remove());
 
   /** What a process loads that runs these commands one after the other. */
   const loadedBy = async (...commands: (readonly string[])[]): Promise<string[]> => {

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { EXAMPLE, PRICES, example, simulated, DEMAND } from './topology-simulate-example.ts';
 import type { SimulationReport } from '../../pkg/diagnosis/simulate/simulate.ts';
 
 describe('kubectl topology simulate, its flags', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
 
   const wrong: readonly [name: string, args: readonly string[], message: RegExp][] = [
     ['capacity without demand', ['--capacity', '1'], /--capacity goes with --demand/],

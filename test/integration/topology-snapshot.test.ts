@@ -119,7 +119,6 @@ describe('kubectl topology snapshot', () => {
       expect(report.unseen).to.deep.equal([{ what: 'events', why: 'you may not list events' }]);
     } finally {
       await sandbox.stop();
-      folder.remove();
     }
   });
 

@@ -57,10 +57,7 @@ export const useStatusWorld = ({ webhookPort }: StatusWorldOptions = {}): Status
       lifetimeMs: 30 * DAY_MS,
     });
   });
-  after(async () => {
-    world.folder.remove();
-    await world.admission.stop();
-  });
+  after(() => world.admission.stop());
   beforeEach(async () => {
     world.now = Date.now();
     world.sandbox = await startSandbox({

@@ -8,7 +8,7 @@ import { trafficDocument } from '../../pkg/diagnosis/measured.ts';
 import type { Measured, MeasuredFlow } from '../../pkg/traffic/measured.ts';
 import { node } from '../fixtures/core.ts';
 import { flow, measured, meterPage, meterPod } from '../fixtures/measured.ts';
-import { temporaryFolder, useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { clusterFile, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -25,10 +25,7 @@ describe('kubectl topology traffic', () => {
   before(() => {
     if (!nock.isActive()) nock.activate();
   });
-  after(() => {
-    nock.restore();
-    folder.remove();
-  });
+  after(() => nock.restore());
 
   it('shows bytes and connections from zone to zone, then the Services that carry most', async () => {
     const { code, out, err } = await runTopology(['traffic', '-f', file]);
@@ -100,7 +97,6 @@ describe('money by measured bytes', () => {
     JSON.stringify(trafficDocument(measured(FLOWS, { notes: ['n9: not measured'] }))),
   );
   const input = ['-f', clusterFile('hints-lost'), '-f', file];
-  after(() => folder.remove());
 
   it('audit --measured: dollars by Service, what is saved and could be, and what no Service touches', async () => {
     const report = await topologyJson<AuditReport>(['audit', '--measured', ...input]);
@@ -135,7 +131,7 @@ describe('money by measured bytes', () => {
 });
 
 describe('what meters measured past a Service settles a suspicion', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   const rbac = 'rbac.authorization.k8s.io';
   const metadata = { name: 'edge', namespace: 'infra' };
   const spec = { serviceAccountName: 'edge', containers: [{ name: 'edge', image: 'envoyproxy/envoy:v1.31.2' }] };
@@ -219,10 +215,7 @@ describe("measured traffic from a cluster's meters", () => {
     sandbox.addFault({ kind: 'answer', match: { resource: 'serviceaccounts' }, text: token });
     access = ['--kubeconfig', folder.write('kubeconfig', sandbox.kubeconfig('reader'))];
   });
-  after(async () => {
-    await sandbox.stop();
-    folder.remove();
-  });
+  after(() => sandbox.stop());
 
   it('traffic: averages since the meters began, through the API server', async () => {
     answer();

@@ -15,7 +15,7 @@ import { endpoint, hintSwitch, service, slice } from '../fixtures/core.ts';
 import { runInProcess } from '../fixtures/command-in-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { useFolder } from '../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { createTestPki } from '../fixtures/pki.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -56,7 +56,7 @@ const hintsOf = (object: EndpointSlice | undefined) =>
 describe('endpointslice-webhook on a cluster', () => {
   useRealNetwork();
   let sandbox: Sandbox;
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let webhook: Command;
   let kubeconfig: string;
 

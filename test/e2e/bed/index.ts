@@ -9,7 +9,7 @@ import { type Api, createApi } from './api.ts';
 import { type Binaries, defaultVersion, ensureBinaries, missingRequirements } from './binaries.ts';
 import { type Component, type ComponentOptions, createComponent } from './component.ts';
 import { type ControlPlane, auditLogOf, defaultControllers, describeControlPlane } from './control-plane.ts';
-import { controlPlaneAddresses, enterPrefix, waitFor } from './machine.ts';
+import { controlPlaneAddresses, endRepeated, enterPrefix, waitFor } from './machine.ts';
 import { type BedContext, type BedNode, type NodeOptions, logOf, startNode } from './node.ts';
 import { type BedPod, type BedService, type PodOptions, type ServiceOptions, createService, startPod } from './pod.ts';
 import { type ControlPlaneNamespace, prepareControlPlaneNamespace } from './start-control-plane.ts';
@@ -237,7 +237,10 @@ const partsOf = (context: BedContext): Pick<Bed, 'program' | 'node' | 'pod' | 's
   };
 };
 
-/** Registers the hooks; the function it returns gives the bed, inside tests and hooks that run later. */
+/**
+ * Registers the hooks; the function it returns gives the bed, inside tests and hooks that run later.
+ * Programs of the bed and what is repeated beside tests end with it, clients and servers with the process of the suite.
+ */
 export const useBed = (options: BedOptions = {}): (() => Bed) => {
   let bed: Bed | undefined;
   let failed = false;
@@ -250,6 +253,7 @@ export const useBed = (options: BedOptions = {}): (() => Bed) => {
   afterEach('remember failures', function () {
     failed ||= this.currentTest?.state === 'failed';
   });
+  after('end what goes on beside tests', endRepeated);
   after('stop the bed', async () => {
     const logs = await bed?.stop({ keepLogs: failed });
     if (logs !== undefined) console.error(`The logs of the bed's components are in ${logs}`);

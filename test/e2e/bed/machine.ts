@@ -60,7 +60,13 @@ export interface Repeated {
   stop(): Promise<void>;
 }
 
-/** Repeats `turn`, with a pause after each, until it is stopped. */
+const everything: Repeated[] = [];
+
+/** Ends all that still goes on, in which nothing may have failed. */
+export const endRepeated = async (): Promise<void> =>
+  void (await Promise.all(everything.splice(0).map((one) => one.stop())));
+
+/** Repeats `turn`, with a pause after each, until it or the bed is stopped. */
 export const repeat = (intervalMs: number, turn: (signal: AbortSignal) => unknown): Repeated => {
   const ending = new AbortController();
   const { signal } = ending;
@@ -75,7 +81,7 @@ export const repeat = (intervalMs: number, turn: (signal: AbortSignal) => unknow
   const assertRunning = (): void => {
     if (failure !== undefined) throw failure as Error;
   };
-  return {
+  const repeated: Repeated = {
     assertRunning,
     async stop() {
       ending.abort();
@@ -83,6 +89,8 @@ export const repeat = (intervalMs: number, turn: (signal: AbortSignal) => unknow
       assertRunning();
     },
   };
+  everything.push(repeated);
+  return repeated;
 };
 
 const execute = promisify(execFile);

@@ -103,9 +103,7 @@ export const runPods = (
     }
     for (const lease of await api.list<Lease>(`${LEASES}/leases?${MEMBERS}`)) await unlessGone(renew(lease));
   };
-  const rounds = repeat(INTERVAL_MS, round);
-  // The bed may be gone already.
-  return { assertRunning: () => rounds.assertRunning(), stop: () => rounds.stop().catch(() => undefined) };
+  return repeat(INTERVAL_MS, round);
 };
 
 type Section = Record<string, unknown>;

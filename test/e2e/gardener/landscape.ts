@@ -103,13 +103,11 @@ export interface GardenerLandscape {
   settingsOf(namespace: string, name: string): Promise<string | undefined>;
   slices(namespace: string, service: string): Promise<EndpointSlice[]>;
   etcd(namespace: string, name: string): Promise<Etcd>;
-  close(): Promise<void>;
 }
 
 export interface Commands {
   readonly reconciler: Component;
   readonly webhook: Component | undefined;
-  stop(): Promise<void>;
 }
 
 export const createPriorities = async ({ api }: Bed): Promise<void> => {
@@ -151,13 +149,7 @@ const commandsOf =
     }
     const environment = { SEED_NAME: SEED, GARDEN_KUBECONFIG: await letSeedsBeRead(bed) };
     const reconciler = await world.startReconciler({ environment });
-    return {
-      reconciler,
-      webhook,
-      async stop() {
-        await Promise.all([reconciler.stop(), webhook?.stop()]);
-      },
-    };
+    return { reconciler, webhook };
   };
 
 const valueOf = ({ spec }: Service): string | undefined => spec?.trafficDistribution;
@@ -177,7 +169,7 @@ export const openLandscape = async (
   const nodes = kubeletVersion === undefined ? {} : { kubeletVersion };
   const world = await openWorld(bed, { where: 'seed and runtime', definitions, values, ...nodes });
   await prepareSeed(bed, world);
-  const pods = runPods(
+  runPods(
     bed,
     ZONES.map((zone) => `node-${zone}`),
   );
@@ -196,10 +188,6 @@ export const openLandscape = async (
     settingsOf: async (ns, name) => valueOf(await world.service(ns, name)),
     slices: (ns, service) => slicesOf(world.client, ns, `${LABEL_SERVICE_NAME}=${service}`),
     etcd: (ns, name) => world.etcd(ns, name),
-    async close() {
-      await pods.stop();
-      await world.close();
-    },
   };
 };
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { makeBundle } from '../../../hack/bundle.ts';
 import { CONFIG_API_VERSION } from '../../../pkg/apis/config/load.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
@@ -85,14 +85,6 @@ describe('controllers and traffic-meter under attack, within the memory limits o
   this.timeout(300_000);
   let client: Client;
   const running = new Map<Target, { program: Component; group: Cgroup }>();
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await client?.close();
-    for (const { program, group } of running.values()) {
-      await program.stop();
-      group.remove();
-    }
-  });
   const bed = useBed();
   /** What the meter takes for the connections of its Node. */
   const flows = (): string => join(bed().directory, 'flows');

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS, NODES, SERVICES } from '../../../pkg/apis/resources.ts';
 import { ApiError } from '../../../pkg/kubernetes/errors.ts';
@@ -66,12 +66,8 @@ describe('attack: a component that was taken over', () => {
     await api.create('/api/v1/namespaces', { metadata: { name: VICTIM, labels: { tier: 'secret' } } });
     await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
     const helm = await openHelm();
-    try {
-      const values = { flowController: { enabled: true, nodeGroups: true, trafficProof: true } };
-      await apply(bed(), 'chart.yaml', await helm.template({ ...INJECTED['seed and runtime'], ...values }));
-    } finally {
-      helm.close();
-    }
+    const values = { flowController: { enabled: true, nodeGroups: true, trafficProof: true } };
+    await apply(bed(), 'chart.yaml', await helm.template({ ...INJECTED['seed and runtime'], ...values }));
     await api.create(`/api/v1/namespaces/${VICTIM}/services`, {
       metadata: { name: SERVICE.name, labels: { app: 'bank' } },
       spec: { selector: { app: 'bank' }, ports: [{ port: 443 }] },
@@ -100,9 +96,6 @@ describe('attack: a component that was taken over', () => {
       () => denial(create(registration((webhook) => webhook, `try-${(tries += 1)}`))),
       (said) => said.includes('guard-registration'),
     );
-  });
-  after(async () => {
-    await Promise.all([...clients.values()].map((client) => client.close()));
   });
 
   for (const attempt of ATTACKS) {

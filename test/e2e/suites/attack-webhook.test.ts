@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { makeBundle } from '../../../hack/bundle.ts';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
@@ -53,12 +53,6 @@ describe('the webhook under attack, within the memory limit of the chart', funct
   let webhook: Component;
   let group: Cgroup;
   let ca: string;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await client?.close();
-    await webhook?.stop();
-    group?.remove();
-  });
   const bed = useBed();
 
   const metric = async (series: RegExp): Promise<number> => {

@@ -1,26 +1,21 @@
 // Real meters, read by the command through a real API server: with which rights, its documentation, and what crosses before and after routing by zone.
 // Needs: conntrack, prometheus
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { type Measured, crosses } from '../../../pkg/traffic/measured.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { type BedService, useBed } from '../bed/index.ts';
 import { ofLength, waitFor } from '../bed/machine.ts';
 import { type Prometheus, startPrometheus } from '../prometheus.ts';
-import { type OperatorShell, createReader } from '../reader.ts';
+import { createReader } from '../reader.ts';
 import { letRead, readerToken, SECURE_PORT, sendLoad, startMeasured } from '../traffic-meter-world.ts';
 import type { MeasuredBed } from '../traffic-meter-world.ts';
 
 const zones = ['a', 'b', 'c'];
 
 describe('measured traffic, read by the command', () => {
-  let shell: OperatorShell;
   let prometheus: Prometheus;
-  after(async () => {
-    shell?.close();
-    await prometheus?.stop();
-  });
   const bed = useBed();
   const reader = createReader('test/e2e/suites/audit-measured.test.ts');
   let world: MeasuredBed;
@@ -43,7 +38,7 @@ describe('measured traffic, read by the command', () => {
     const targets = world.nodes.map(({ addresses }) => `${addresses.ipv4}:${SECURE_PORT}`);
     prometheus = await startPrometheus(bed(), { jobs: [{ name: 'traffic-meter', targets, token }] });
     await prometheus.waitForSamples('topology_traffic_counting_seconds > 0', 3);
-    shell = await reader.open(bed());
+    await reader.open(bed());
     await load(200);
   });
 

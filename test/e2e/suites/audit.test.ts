@@ -9,7 +9,7 @@ import { after, afterEach, before, describe, it } from 'mocha';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import type { AuditReport } from '../../../pkg/diagnosis/audit/audit.ts';
 import { ATTACK, type AuditCluster, auditCluster, hostileCluster } from '../../fixtures/audit-cluster.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 
 const FLAGS = [
@@ -119,7 +119,7 @@ const READABLE = 4.5;
 const PAPER = { width: 1032, height: 703 };
 
 describe('the page of an audit, in Chromium', () => {
-  let folder: TemporaryFolder;
+  const folder = temporaryFolder();
   let browser: Browser;
   let file: string;
   let report: AuditReport;
@@ -142,7 +142,6 @@ describe('the page of an audit, in Chromium', () => {
   };
 
   before(async () => {
-    folder = temporaryFolder();
     browser = await startBrowser();
     const cluster = auditCluster({ nodes: 12, services: 40, endpoints: 300 });
     ({ path: file, report } = await write('audit', cluster, '--gb-per-day', '2500'));
@@ -150,10 +149,7 @@ describe('the page of an audit, in Chromium', () => {
   afterEach(async () => {
     for (const page of opened.splice(0)) await page.context().close();
   });
-  after(async () => {
-    await browser.close();
-    folder.remove();
-  });
+  after(() => browser.close());
 
   /** Values of a column by which rows are sorted, as they stand, of rows that are shown. */
   const values = (page: Page, title: string): Promise<string[]> =>

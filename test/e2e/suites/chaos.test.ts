@@ -3,7 +3,7 @@
 // Soak: it is a search, for which ten minutes and every seed are better than forty seconds; `faults-*` kill and cut off one process at a time.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import { median } from '../../bench/statistics.ts';
 import { ZONES } from '../../fixtures/gardener.ts';
@@ -22,15 +22,15 @@ import {
   startEvacuations,
   startWitnesses,
 } from '../chaos-world.ts';
-import type { ChurnedShoot, HeapWatch, PlannedShoot } from '../chaos-world.ts';
+import type { ChurnedShoot, HeapSamples, PlannedShoot } from '../chaos-world.ts';
 import { describeProxies } from '../commands.ts';
 import { allReturned, defineEvacuations, evacuationNamed, reachesPhase, startSteadyService } from '../evacuations.ts';
 import type { SteadyService } from '../evacuations.ts';
 import { type Probes, startProbes, untruths } from '../faults-checks.ts';
 import { type Installed, createShoot, finishShoot, install } from '../faults-world.ts';
-import { type FollowedLoad, followLoad } from '../flow-world.ts';
-import { type Supervisor, supervise } from '../kubelet.ts';
-import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
+import { followLoad } from '../flow-world.ts';
+import { supervise } from '../kubelet.ts';
+import { startMetricsApi } from '../metrics-api.ts';
 import { isLongForm } from '../results.ts';
 import { readAudit, untilQuiet } from '../settings-audit.ts';
 
@@ -51,22 +51,10 @@ const helps = (plan: readonly string[]): boolean => plan.some((one) => !CARRIES_
 describe('chaos', function () {
   this.timeout(isLongForm ? LONG_MS + 600_000 : 300_000);
   let installed: Installed;
-  let supervisor: Supervisor;
+  let restarts: ReadonlyMap<string, number>;
   let probes: Probes;
-  let heaps: HeapWatch | undefined;
-  let load: FollowedLoad | undefined;
-  let metricsApi: MetricsApi | undefined;
+  let heaps: HeapSamples | undefined;
   let steady: SteadyService;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await heaps?.stop();
-    await steady?.stop();
-    await probes?.stop();
-    await supervisor?.stop();
-    await load?.stop();
-    await metricsApi?.stop();
-    await installed?.stop();
-  });
   const bed = useBed();
   const random = createRandom(seed);
   const injected: Pick<Fault, 'kind' | 'target'>[] = [];
@@ -117,11 +105,11 @@ describe('chaos', function () {
     calm = await createChurned('shoot--chaos--calm', 1_000);
     await finishShoot(calm.shoot);
     shoots = [await createChurned('shoot--chaos--one', 2_000), await createChurned('shoot--chaos--two', 3_000)];
-    load = followLoad(
+    const readings = followLoad(
       installed.world.client,
       [calm, ...shoots].map(({ planned }) => planned.loaded),
     );
-    metricsApi = await startMetricsApi(bed(), { readings: load.readings });
+    await startMetricsApi(bed(), { readings });
     calm.planned.loaded.demand = HOT;
     undisturbedHelp = await untilPlanned(calm.planned, helps);
     calm.planned.loaded.demand = CALM;
@@ -139,7 +127,7 @@ describe('chaos', function () {
     if (isLongForm) heaps = await startWitnesses(bed(), installed.world);
     const { etcd, apiServer, controllerManager } = bed().controlPlane;
     programs = [etcd, apiServer, controllerManager, ...installed.programs.map(({ component }) => component)];
-    supervisor = supervise(programs);
+    restarts = supervise(programs);
     probes = startProbes(installed.programs);
   });
 
@@ -244,18 +232,18 @@ describe('chaos', function () {
 
   if (isLongForm)
     it('keeps its memory: the heap after collection in the last quarter is that of the first', () => {
-      for (const [name, samples] of heaps?.samples ?? []) {
+      for (const [name, samples] of heaps ?? []) {
         const quarter = Math.floor(samples.length / 4);
         const [first, last] = [median(samples.slice(0, quarter)), median(samples.slice(-quarter))];
         console.log(`      ${name}: heap ${(first / 2 ** 20).toFixed(2)} MiB, then ${(last / 2 ** 20).toFixed(2)} MiB`);
         expect(quarter, `${name}: samples in a quarter`).to.be.at.least(5);
         expect(last / first, `${name}: last quarter of the heap by the first`).to.be.at.most(1.05);
       }
-      expect(heaps?.samples.size).to.equal(3);
+      expect(heaps?.size).to.equal(3);
     });
 
   it('started every process again', () =>
-    expect([...supervisor.restarts.keys()].sort()).to.deep.equal(programs.map(({ name }) => name).sort()));
+    expect([...restarts.keys()].sort()).to.deep.equal(programs.map(({ name }) => name).sort()));
 });
 
 /** Lines that only one of the two has, marked with whose they are. */

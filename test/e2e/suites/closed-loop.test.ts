@@ -24,7 +24,7 @@ import { findingsOf, isDisturbed, runScenario } from '../closed-loop-run.ts';
 import { countersOf, createWorld, METRICS, readingsOf, SHOP, startFlowController } from '../closed-loop-world.ts';
 import type { FlowController, World } from '../closed-loop-world.ts';
 import { startWebhook } from '../commands.ts';
-import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
+import { startMetricsApi } from '../metrics-api.ts';
 import { type Exporter, type Prometheus, startExporter, startPrometheus } from '../prometheus.ts';
 import { isLongForm, keepResults } from '../results.ts';
 
@@ -41,11 +41,6 @@ const MOST_REPETITIONS = 4;
 
 describe('the closed loop on real traffic', function () {
   this.timeout(1_800_000);
-  const cleanups: (() => Promise<unknown>)[] = [];
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    for (const cleanUp of cleanups.toReversed()) await cleanUp();
-  });
   const bed = useBed();
   const environment = describeEnvironment();
   const runs: ScenarioRun[] = [];
@@ -55,9 +50,7 @@ describe('the closed loop on real traffic', function () {
 
   const startPrometheusOfPods = async (): Promise<Prometheus> => {
     const exporter: Exporter = await startExporter(() => (world === undefined ? [] : countersOf(world)));
-    cleanups.push(() => exporter.stop());
     const prometheus = await startPrometheus(bed(), { jobs: [{ name: 'pods', targets: [exporter.target] }] });
-    cleanups.push(() => prometheus.stop());
     return prometheus;
   };
 
@@ -65,14 +58,12 @@ describe('the closed loop on real traffic', function () {
     ({ gitVersion: kubernetes } = await bed().api.get<{ gitVersion: string }>('/version'));
     await bed().api.create('/api/v1/namespaces', { metadata: { name: SHOP } });
     await startWebhook(bed());
-    const metrics: MetricsApi = await startMetricsApi(bed(), {
+    await startMetricsApi(bed(), {
       readings: () => (world === undefined ? [] : readingsOf(world)),
     });
-    cleanups.push(() => metrics.stop());
     flow = await startFlowController(bed(), (await startPrometheusOfPods()).url);
     await flow.read(METRICS['metrics.k8s.io']);
     world = await createWorld(bed());
-    cleanups.push(async () => world?.stop());
   });
   after(() => {
     const pod = { requestsPerSecond: POD.requestsPerSecond, places: POD.places };

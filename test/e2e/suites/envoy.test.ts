@@ -4,7 +4,7 @@
 // Alone: it measures what seconds lose, which others' work would be part of.
 // Soak: a comparison with a rival, six minutes a run; `closed-loop`, `flow` and `traffic-source` show the same loop at work.
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { useBed } from '../bed/index.ts';
 import { run } from '../bed/machine.ts';
 import { play } from '../closed-loop-run.ts';
@@ -41,11 +41,6 @@ const STRATEGIES: readonly Strategy[] = [
 
 describe('a real Envoy beside the closed loop', function () {
   this.timeout(1_800_000);
-  const cleanups: (() => Promise<unknown>)[] = [];
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    for (const cleanUp of cleanups.toReversed()) await cleanUp();
-  });
   // All that the bed starts inherits it.
   before('precedence over other work of the machine', () =>
     run('chrt', ['--all-tasks', '--rr', '--pid', PRIORITY, String(process.pid)]),
@@ -59,10 +54,8 @@ describe('a real Envoy beside the closed loop', function () {
 
   const startSources = async (): Promise<void> => {
     const exporter = await startExporter(() => [...countersOf(world), ...pairsOf(world)]);
-    cleanups.push(() => exporter.stop());
     const jobs = [{ name: 'pods', targets: [exporter.target] }];
-    const prometheus = await startPrometheus(bed(), { port: PROMETHEUS_PORT, jobs });
-    cleanups.push(() => prometheus.stop());
+    await startPrometheus(bed(), { port: PROMETHEUS_PORT, jobs });
   };
 
   before('three zones with Envoys, a Service for each way, the flow controller', async () => {
@@ -71,10 +64,8 @@ describe('a real Envoy beside the closed loop', function () {
     await startWebhook(bed());
     flow = await startFlowController(bed(), `http://127.0.0.1:${PROMETHEUS_PORT}`, POLICIES_BY_SOURCE);
     world = await createWorld(bed(), STRATEGIES, MIN_SYNC);
-    cleanups.push(() => world.stop());
     await startSources();
     envoys = await startEnvoys(bed(), world, ENVOYS);
-    cleanups.push(() => envoys.stop());
   });
 
   for (let round = 1; round <= RUNS; round += 1)

@@ -4,7 +4,7 @@
 // Last, hints are switched off in the whole cluster, with every process alive and dead.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { COMMANDS, GROUP, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
@@ -50,8 +50,6 @@ const say = (text: string): void => console.log(`      ${text}`);
 describe("evacuations with a zone cut off, and with this project's processes dead", function () {
   this.timeout(420_000);
   let client: Client;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(() => client?.close());
   const bed = useBed();
   const nodes: BedNode[] = [];
   const pods: BedPod[] = [];

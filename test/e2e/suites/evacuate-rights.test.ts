@@ -1,7 +1,7 @@
 // Who may evacuate, what two operators at once come to, a restart of everything in between, on real programs.
 //   E2E_PROXIES=1.34,1.30    versions of kube-proxy, spread over the nodes; `make soak` takes every version
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { ENDPOINT_SLICES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
@@ -25,8 +25,6 @@ const PAGE = 'docs/operations/evacuate.md';
 describe('evacuations by several people, on several kube-proxies', function suite() {
   this.timeout(240_000);
   let client: Client;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(() => client?.close());
   const bed = useBed();
   const nodes: BedNode[] = [];
   let web: BedService;
@@ -79,7 +77,6 @@ describe('evacuations by several people, on several kube-proxies', function suit
     const rendered = documents(await helm.template(INJECTED.plain)).filter(
       ({ kind, metadata }) => kind === 'ClusterRole' && /:(?:evacuate|read-evacuations)$/.test(metadata?.name ?? ''),
     );
-    helm.close();
     expect(rendered).to.have.lengthOf(2);
     for (const role of rendered) {
       const { name = '' } = role.metadata ?? {};

@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
 import type { SurvivalReport } from '../../../pkg/diagnosis/survival/survival.ts';
-import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
@@ -53,12 +52,6 @@ const milliseconds = (): number => performance.timeOrigin + performance.now();
 describe('clients while a zone is evacuated', function () {
   this.timeout(600_000);
   let world: TrafficWorld | undefined;
-  let client: Client | undefined;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await world?.stop();
-    await client?.close();
-  });
   const bed = useBed();
   const environment = describeEnvironment();
   const runs: DrillRun[] = [];
@@ -76,7 +69,6 @@ describe('clients while a zone is evacuated', function () {
     await bed().api.create('/api/v1/namespaces', { metadata: { name: SHOP } });
     await describeProxies(bed());
     const own = await connectAs(bed(), 'tester');
-    client = own;
     await defineEvacuations(own);
     await startWebhook(bed());
     await startReconciler(bed(), AS_INSTALLED);

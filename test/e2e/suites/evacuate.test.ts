@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY, NOWHERE } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, ZONE_EVACUATIONS } from '../../../pkg/apis/resources.ts';
@@ -17,7 +17,7 @@ import { restartWebhook, startWebhook } from '../commands.ts';
 import { allReturned, AS_INSTALLED, defineEvacuations, evacuationNamed, reachesPhase } from '../evacuations.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, describeReconciler, serviceSelector, slicesOf } from '../hints-support.ts';
-import { type MetricsApi, type PodReading, startMetricsApi } from '../metrics-api.ts';
+import { type PodReading, startMetricsApi } from '../metrics-api.ts';
 
 const SHOP = 'shop';
 const ANNOTATED = { [ANNOTATION_TOPOLOGY_MODE]: 'Auto' };
@@ -40,7 +40,6 @@ describe('evacuating a zone', () => {
   let reconciler: Component;
   let reconcilerReady: () => Promise<void>;
   let untouched: Map<string, string[]>;
-  let metricsApi: MetricsApi | undefined;
 
   const evacuate = (name: string, spec: Partial<ZoneEvacuationSpec>): Promise<ZoneEvacuation> =>
     client.create(ZONE_EVACUATIONS, evacuationNamed(name, spec));
@@ -109,7 +108,7 @@ describe('evacuating a zone', () => {
           sampledAt: Date.now() / 1_000,
           window: 1,
         }));
-    metricsApi = await startMetricsApi(bed(), { readings });
+    await startMetricsApi(bed(), { readings });
     await client.create(FLOW_POLICIES, policyOf(SHOP, 'load', QUICK));
     for (const node of nodes) pods.push(await bed().pod({ node, app: 'web', namespace: SHOP }));
     for (const node of nodes) pods.push(await bed().pod({ node, app: 'dns', namespace: 'kube-system' }));
@@ -137,11 +136,6 @@ describe('evacuating a zone', () => {
     untouched = new Map();
     for (const service of services)
       untouched.set(`${service.namespace}/${service.name}`, hintsIn(await slices(service)).sort());
-  });
-
-  after(async () => {
-    await metricsApi?.stop();
-    await client?.close();
   });
 
   const wrong: { name: string; spec: Partial<Record<keyof ZoneEvacuationSpec, unknown>> }[] = [

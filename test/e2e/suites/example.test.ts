@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { EXTENSION_TYPE } from '../../../pkg/apis/names.ts';
 import { createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
@@ -19,7 +19,6 @@ describe('example', () => {
     helm = await openHelm();
     kubectl = (await ensureBinaries(defaultVersion))('kubectl');
   });
-  after(() => helm?.close());
 
   const example = (file: string): string => join(root, 'example', file);
   const read = (file: string): Rendered[] => documents(readFileSync(example(file), 'utf8'));

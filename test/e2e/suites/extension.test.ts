@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { Extension, ExtensionCondition } from '../../../pkg/apis/gardener.ts';
 import {
   ANNOTATION_APPLIED,
@@ -85,7 +85,7 @@ describe('extension', () => {
       monitoring: { alerts: 'none', serviceMonitors: false, dashboards: false },
     };
     const values = { ...INJECTED['seed and runtime'], ...off, vpa: { enabled: false } };
-    await apply(bed(), 'chart.yaml', await helm.template(values).finally(() => helm.close()));
+    await apply(bed(), 'chart.yaml', await helm.template(values));
 
     for (const technicalID of [SHOOT, SILENT]) {
       const of = shoot({ metadata: { name: technicalID }, status: { technicalID, seedName: 'eu-1' } });
@@ -104,7 +104,6 @@ describe('extension', () => {
     writeFileSync(config, `${readFileSync(config, 'utf8')}extensions: {conditionIntervalSeconds: 1}\n`);
     await start();
   });
-  after(() => reconciler?.stop());
 
   it('takes up what a Shoot asks for: finalizer, status, Service, and the condition with real hints', async () => {
     const asked = {
@@ -128,15 +127,11 @@ describe('extension', () => {
       environment: { KUBECONFIG: kubeconfig },
       prefix: bed().enter,
     });
-    try {
-      const blocks = pagesRunBy(SUITE).flatMap((page) => shellBlocks(page));
-      expect(blocks).to.have.lengthOf.above(1);
-      for (const { line, text } of blocks) {
-        const { status, stderr } = await shell.run(text);
-        expect(status, `${PAGE}:${line}: ${stderr}`).to.equal(0);
-      }
-    } finally {
-      shell.close();
+    const blocks = pagesRunBy(SUITE).flatMap((page) => shellBlocks(page));
+    expect(blocks).to.have.lengthOf.above(1);
+    for (const { line, text } of blocks) {
+      const { status, stderr } = await shell.run(text);
+      expect(status, `${PAGE}:${line}: ${stderr}`).to.equal(0);
     }
     await expectState('Reconcile Succeeded');
     await expectReady();

@@ -1,12 +1,12 @@
 // Breaks the control plane under both commands, changes shoots meanwhile, and compares with a shoot that nothing happened to.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { type Probes, startProbes, untruths } from '../faults-checks.ts';
 import { type Installed, SCALE, type ShootHandle, changeShoot, createShoot, install } from '../faults-world.ts';
-import { type Supervisor, supervise } from '../kubelet.ts';
+import { supervise } from '../kubelet.ts';
 
 const FROZEN_MS = 30_000;
 const OUTAGES = ['killed', 'frozen', 'etcd'] as const;
@@ -14,14 +14,8 @@ type Outage = (typeof OUTAGES)[number];
 
 describe('recovery of both commands', () => {
   let installed: Installed;
-  let supervisor: Supervisor;
+  let restarts: ReadonlyMap<string, number>;
   let probes: Probes;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await probes?.stop();
-    await supervisor?.stop();
-    await installed?.stop();
-  });
   const bed = useBed();
   const shoots = new Map<Outage, ShootHandle>();
   let undisturbed: string;
@@ -85,7 +79,7 @@ describe('recovery of both commands', () => {
       { intervalMs: 250 },
     );
     expect(undisturbed.split('forZones').length, 'endpoints with hints').to.be.above(routed * (SCALE.pods - 2));
-    supervisor = supervise(installed.programs.map(({ component }) => component));
+    restarts = supervise(installed.programs.map(({ component }) => component));
     probes = startProbes(installed.programs);
   });
 
@@ -108,7 +102,7 @@ describe('recovery of both commands', () => {
 
   it('kube-apiserver frozen for 30 s: the leader ends, is started again and is ready when its caches are', async () => {
     const from = performance.now();
-    const restarts = new Map(supervisor.restarts);
+    const earlier = new Map(restarts);
     const { apiServer } = bed().controlPlane;
     apiServer.signal('SIGSTOP');
     await pause(FROZEN_MS);
@@ -117,7 +111,7 @@ describe('recovery of both commands', () => {
     await expectUndisturbed('frozen');
     expectTruth(from);
     const restarted = names(installed.reconcilers).filter(
-      (name) => (supervisor.restarts.get(name) ?? 0) > (restarts.get(name) ?? 0),
+      (name) => (restarts.get(name) ?? 0) > (earlier.get(name) ?? 0),
     );
     expect(restarted, 'reconcilers that were started again').not.to.deep.equal([]);
     for (const name of restarted) expect(probes.answers(name, '/readyz', from), name).to.include('no');

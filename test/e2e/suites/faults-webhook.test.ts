@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { EXTENSION_NAME } from '../../../pkg/apis/names.ts';
@@ -32,11 +32,6 @@ describe('webhook under writes that must not fail', function () {
   this.timeout(PLAYS * 3 * MINUTE);
   let installed: Installed;
   let probes: Probes;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await probes?.stop();
-    await installed?.stop();
-  });
   const bed = useBed();
 
   const setClocks = (offsetMs: number): void => writeFileSync(join(bed().directory, 'clock'), String(offsetMs));

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import {
   ANNOTATION_PLAN,
@@ -73,10 +73,6 @@ const rejected: readonly (readonly [spec: object, says: RegExp])[] = [
 describe('the flow controller', () => {
   let client: Client;
   let meter: Meter | undefined;
-  after(async () => {
-    await meter?.stop();
-    await client?.close();
-  });
   const bed = useBed();
   const nodes: BedNode[] = [];
   let pods: BedPod[];

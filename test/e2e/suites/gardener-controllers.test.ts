@@ -4,11 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../../../pkg/apis/meta.ts';
 import { namespace, ZONES } from '../../fixtures/gardener.ts';
-import type { Registry } from '../../fixtures/oci-registry.ts';
 import { exposeProgram } from '../bed/access.ts';
 import { ApiFailure } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
@@ -30,7 +29,7 @@ import { createPriorities } from '../gardener/landscape.ts';
 import { realDefinitions, realGarden } from '../gardener/owner.ts';
 import { startResourceManager } from '../gardener/resource-manager.ts';
 import { createSurroundings, seedObject, startVirtualGarden } from '../gardener/virtual-garden.ts';
-import { type Kubelet, type KubeletPod, startKubelet } from '../kubelet.ts';
+import { type KubeletPod, startKubelet } from '../kubelet.ts';
 
 const SEED = 'eu-1';
 const CORE = '/apis/core.gardener.cloud';
@@ -55,13 +54,6 @@ const conditionsOf = ({ status }: Conditioned): string[] =>
   (status?.conditions ?? []).map((one) => `${one.type}=${one.status}`).sort();
 
 describe('gardener: gardenlet and gardener-operator as processes', () => {
-  let kubelet: Kubelet | undefined;
-  let registry: Registry | undefined;
-  // Registered before the bed's own hooks, so that it runs while the bed is there.
-  after(async () => {
-    await kubelet?.stop();
-    await registry?.close();
-  });
   const bed = useBed({ version: CONTROLLERS_KUBERNETES });
   let gardenlet: Component;
   let operator: Component;
@@ -112,7 +104,7 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
 
   before('a virtual garden that is a seed too, and a release in a registry', async () => {
     const nodes: BedNode[] = await Promise.all(ZONES.map((zone) => bed().node({ name: `node-${zone}`, zone })));
-    registry = await serveRelease(bed());
+    await serveRelease(bed());
     await applyDefinitions(bed(), await realDefinitions());
     await createPriorities(bed());
     await startVirtualGarden(bed());
@@ -120,7 +112,7 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
     await refuseDefinitions(bed());
     await authorizeExtensions(bed(), SEED);
     await createService();
-    kubelet = startKubelet({ bed: bed(), nodes, environment });
+    startKubelet({ bed: bed(), nodes, environment });
     await startControllerManager(bed());
     await startResourceManager(bed(), { version: '1.141' });
   });

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { deliver } from '../../../hack/delivery.ts';
 import type { Delivered } from '../../../hack/delivery/component.ts';
 import { type Manifest, manifestsIn, readBlob, readJson } from '../../../hack/lib/oci.ts';
@@ -38,7 +38,6 @@ describe('gardener: delivery', () => {
     for (const what of ['image', 'chart'] as const)
       registry.serve(delivered[what].repository.replace(`${registry.host}/`, ''), at(`delivery/${what}`));
   });
-  after(() => registry?.close());
 
   it('has a chart that helm pulls by its version, byte for byte', async () => {
     const { chart, name, version } = delivered;

@@ -12,7 +12,7 @@ import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { RECONCILER, WEBHOOK } from '../chart.ts';
 import { DRUID_USER, expectSlices, openLandscape } from '../gardener/landscape.ts';
-import type { Commands, GardenerLandscape } from '../gardener/landscape.ts';
+import type { GardenerLandscape } from '../gardener/landscape.ts';
 import { type Deployed, watchVersions } from '../gardener/owner.ts';
 import { hasOwnZone } from '../hints-support.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
@@ -28,7 +28,6 @@ const WAIT_SECONDS = 60;
 describe('gardener: etcd', () => {
   const bed = useBed({ auditReadsOf: COMMAND_USERS });
   let landscape: GardenerLandscape;
-  let commands: Commands | undefined;
   let original: Service;
   /** One of the users that Gardener exempts from druid's protection. */
   let collector: Client;
@@ -64,10 +63,6 @@ describe('gardener: etcd', () => {
     await reconcile(false);
     original = await service();
   });
-  after(async () => {
-    await commands?.stop();
-    await landscape?.close();
-  });
 
   describe('by itself', () => {
     it("denies an administrator's update of a client Service, as Gardener registers its webhook", async () => {
@@ -97,7 +92,7 @@ describe('gardener: etcd', () => {
 
   describe('with the setting switched on', () => {
     before('our commands, and then the operator', async () => {
-      commands = await landscape.startCommands();
+      await landscape.startCommands();
       await landscape.setSeed(true);
     });
 
@@ -194,7 +189,6 @@ for (const { version } of OLD) {
     const bed = useBed({ version });
     const runtime = `${version}.14`;
     let landscape: GardenerLandscape;
-    let commands: Commands | undefined;
 
     const reconcile = (enabled: boolean): Promise<Deployed> =>
       landscape.gardenlet.deploy(CLIENT, { namespace: NS, enabled, runtime, waitSeconds: WAIT_SECONDS });
@@ -212,13 +206,9 @@ for (const { version } of OLD) {
       landscape = await openLandscape(bed(), {}, `v${runtime}`);
       await reconcile(false);
     });
-    after(async () => {
-      await commands?.stop();
-      await landscape?.close();
-    });
 
     it('has hints at once, and is Pending: the annotation is for druid to write', async () => {
-      commands = await landscape.startCommands();
+      await landscape.startCommands();
       await landscape.setSeed(true);
       await expectSlices(landscape, CLIENT, 'hinted', (all) => all.every(hasOwnZone));
       await waitFor('its state', states, (all) => all.join() === 'Pending');

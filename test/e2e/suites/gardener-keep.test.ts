@@ -92,12 +92,11 @@ describe('gardener: keep beside a resource manager that syncs every 15 s', () =>
     await commandReady(webhook, 8_081);
     environment = { SEED_NAME: SEED, GARDEN_KUBECONFIG: await letSeedsBeRead(bed()) };
   });
-  after(async () => {
+  after(() => {
     for (const { keep, share, manager, ours } of figures)
       console.log(
         `      keep: ${keep}: has its value ${(100 * share).toFixed(1)} % of the time, ${manager} writes of the resource manager, ${ours} of ours`,
       );
-    await world?.close();
   });
 
   for (const keep of ['off', 'auto', 'on']) {

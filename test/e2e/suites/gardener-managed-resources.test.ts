@@ -101,10 +101,6 @@ for (const version of ['1.141', '1.150'] as const) {
       await startResourceManager(bed(), { version, syncSeconds: SYNC_SECONDS });
       managed = await manage(bed(), NS, 'extension', [serviceObject('webhook'), serviceObject('held', MODE_IGNORE)]);
     });
-    after(async () => {
-      for (const command of commands) await command.stop();
-      await world?.close();
-    });
 
     describe('by itself', () => {
       it('reverts the field at its next sync, and keeps foreign labels and annotations', async () => {

@@ -3,11 +3,10 @@
 // Needs built: kubernetes/1.34/etcd, kubernetes/1.34/kube-apiserver, kubernetes/1.34/kube-controller-manager, kubernetes/1.34/kube-proxy, kubernetes/1.34/kubectl, gardener/gardener-1.141/gardener-apiserver, gardener/gardener-1.141/gardener-controller-manager, gardener/gardener-1.141/gardenlet, gardener/gardener-1.141/gardener-resource-manager, gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
 import { cluster, namespace, seed, shoot, ZONES } from '../../fixtures/gardener.ts';
-import type { Registry } from '../../fixtures/oci-registry.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { type BedNode, useBed } from '../bed/index.ts';
 import { is, type Repeated, waitFor } from '../bed/machine.ts';
@@ -28,7 +27,7 @@ import { createPriorities, startDruid } from '../gardener/landscape.ts';
 import { type Owner, openOwner, realDefinitions, realGarden } from '../gardener/owner.ts';
 import { applyAgain, startResourceManager } from '../gardener/resource-manager.ts';
 import { createSurroundings, seedObject, startVirtualGarden } from '../gardener/virtual-garden.ts';
-import { type Kubelet, isOurs, startKubelet } from '../kubelet.ts';
+import { isOurs, startKubelet } from '../kubelet.ts';
 import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
 import { type OperatorShell, createReader, quoted } from '../reader.ts';
 import { isAccepted, openAudit, subjectOf } from '../settings-audit.ts';
@@ -45,19 +44,9 @@ const OWNED = ['etcd-main-client', 'etcd-events-client', 'kube-apiserver', 'gard
 const ELSEWHERE = /(?:-n|--namespace) topology-aware-routing\b|example\/plain/;
 
 describe('gardener: the pages of docs/operations', () => {
-  let kubelet: Kubelet | undefined;
-  let pods: Repeated | undefined;
-  let metrics: MetricsApi | undefined;
-  let registry: Registry | undefined;
+  let kubelet: Pick<Repeated, 'assertRunning'>;
+  let metrics: MetricsApi;
   let shell: OperatorShell | undefined;
-  // Registered before the bed's own hooks, so that it runs while the bed is there.
-  after(async () => {
-    await kubelet?.stop();
-    await pods?.stop();
-    await metrics?.stop();
-    await registry?.close();
-    shell?.close();
-  });
   const bed = useBed({ version: CONTROLLERS_KUBERNETES });
   const reader = createReader('test/e2e/suites/gardener-operations.test.ts');
   const { read } = reader;
@@ -93,7 +82,7 @@ describe('gardener: the pages of docs/operations', () => {
       `${names.join(', ')} of ${of} ready, and nothing else`,
       () => deployments(of),
       (found) => names.every((name) => found[name]) && Object.keys(found).length === names.length,
-      { assert: () => kubelet?.assertRunning(), timeoutSeconds: 180 },
+      { assert: () => kubelet.assertRunning(), timeoutSeconds: 180 },
     );
   const deployAll = async (enabled: boolean): Promise<void> => {
     for (const component of OWNED) await gardenlet.deploy(component, { namespace: SHOOT, enabled, runtime: '1.34.4' });
@@ -124,7 +113,7 @@ describe('gardener: the pages of docs/operations', () => {
 
   before('a virtual garden, and a release in a registry', async () => {
     nodes = await Promise.all(ZONES.map((zone) => bed().node({ name: `node-${zone}`, zone })));
-    registry = await serveRelease(bed());
+    await serveRelease(bed());
     await applyDefinitions(bed(), await realDefinitions());
     await createPriorities(bed());
     await describeProxies(bed());
@@ -141,7 +130,7 @@ describe('gardener: the pages of docs/operations', () => {
       environment: ({ metadata }) => (metadata.namespace === RUNTIME ? {} : environment),
     });
     const names = nodes.map(({ name }) => name);
-    pods = runPods(bed(), names, (pod) => !isOurs(pod));
+    runPods(bed(), names, (pod) => !isOurs(pod));
     metrics = await startMetricsApi(bed());
     // gardenlet ends, to be started anew, when its seed becomes a garden runtime.
     await take('garden.yaml', stringify(await realGarden(ZONES)));
@@ -234,7 +223,7 @@ describe('gardener: the pages of docs/operations', () => {
   describe('with an alert', () => {
     read(`${ALERTS}README.md`);
     it('knows the names that an alert gives', async () => {
-      await metrics?.measure();
+      await metrics.measure();
       const pod = (await bed().api.list(`/api/v1/namespaces/${extension}/pods`)).find(
         ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'endpointslice-webhook',
       );

@@ -2,7 +2,7 @@
 // Minutes: 8
 // Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner, gardener/gardener-1.141/gardener-resource-manager
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_APPLIED } from '../../../pkg/apis/names.ts';
 import { useBed } from '../bed/index.ts';
@@ -141,10 +141,6 @@ for (const admission of [true, false]) {
       await startResourceManager(bed(), { version: '1.141', shoot: NS });
       await deployAll(false);
       commands = await landscape.startCommands({ admission });
-    });
-    after(async () => {
-      await commands?.stop();
-      await landscape?.close();
     });
 
     it('writes nothing while both settings are off and the owners reconcile', async () => {

@@ -5,14 +5,14 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { deliver } from '../../../hack/delivery.ts';
 import type { Delivered } from '../../../hack/delivery/component.ts';
 import { manifestsIn, readBlob, readIndex, REF_NAME } from '../../../hack/lib/oci.ts';
 import { layConntrack, PLATFORMS } from '../../fixtures/conntrack-packages.ts';
 import { layBase } from '../../fixtures/oci-base.ts';
 import { type Registry, startRegistry } from '../../fixtures/oci-registry.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { commandsOf, shellBlocks } from '../../support/docs/markdown.ts';
 import { builtProgram } from '../bed/binaries.ts';
 import { run } from '../bed/machine.ts';
@@ -24,7 +24,7 @@ const COMMANDS = shellBlocks(PAGE)
 const BASE = 'distroless/nodejs24-debian12';
 
 describe('gardener: a release is pushed', () => {
-  let folder: TemporaryFolder;
+  const folder = temporaryFolder();
   let registry: Registry;
   let delivered: Delivered;
   /** As oras takes it for one without TLS; skopeo is told so. */
@@ -45,16 +45,11 @@ describe('gardener: a release is pushed', () => {
   };
 
   before('a registry with the base of the image', async () => {
-    folder = temporaryFolder();
     registry = await startRegistry();
     host = registry.host.replace('127.0.0.1', 'localhost');
     layBase(at('upstream'), ['amd64', 'arm64'], Buffer.alloc(1024));
     registry.serve(BASE, at('upstream'));
     mkdirSync(at('dist'));
-  });
-  after(async () => {
-    await registry.close();
-    folder.remove();
   });
 
   it("has a command on its page for the base, and one for each of image, chart, component and the meter's image", () => {

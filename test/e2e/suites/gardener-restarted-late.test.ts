@@ -1,10 +1,10 @@
 // An owner that has read the version of the runtime cluster before its upgrade writes PreferClose where we would write PreferSameZone: nobody fights.
 // Needs built: gardener/etcd-druid-0.36/etcd-druid, gardener/owner/owner
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { useBed } from '../bed/index.ts';
 import { RECONCILER } from '../chart.ts';
-import { type Commands, type GardenerLandscape, expectSlices, openLandscape } from '../gardener/landscape.ts';
+import { type GardenerLandscape, expectSlices, openLandscape } from '../gardener/landscape.ts';
 import { hasOwnZone } from '../hints-support.ts';
 import { isAccepted, subjectOf } from '../settings-audit.ts';
 import { NS, SAME_ZONE } from '../settings-landscape.ts';
@@ -17,7 +17,6 @@ const BEFORE_UPGRADE = '1.33.5';
 describe('gardener: an owner that restarts late', () => {
   const bed = useBed({ auditReadsOf: COMMAND_USERS });
   let landscape: GardenerLandscape;
-  let commands: Commands | undefined;
 
   const deployAll = async (runtime?: string): Promise<void> => {
     for (const component of COMPONENTS) {
@@ -42,14 +41,10 @@ describe('gardener: an owner that restarts late', () => {
     landscape = await openLandscape(bed());
     await deployAll(BEFORE_UPGRADE);
     await landscape.setSeed(true);
-    commands = await landscape.startCommands();
+    await landscape.startCommands();
     // Nothing else shows that the Shoot is taken up: there is nothing to write.
     await expectSlices(landscape, 'etcd-main-client', 'hinted', (all) => all.every(hasOwnZone));
     await landscape.world.quiet();
-  });
-  after(async () => {
-    await commands?.stop();
-    await landscape?.close();
   });
 
   it('has its PreferClose left as it is: the two names mean the same', async () => {

@@ -1,6 +1,6 @@
 // Counts what hints at admission cost the real EndpointSlice controller in writes, and shows that nobody writes in circles.
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { useBed } from '../bed/index.ts';
@@ -55,11 +55,6 @@ const quietMs = 2_500;
 describe('writes of slices', () => {
   let client: Client;
   let history: SliceHistory;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await history?.stop();
-    await client?.close();
-  });
   const bed = useBed();
   const services: { service: BedService; app: App; variant: Variant }[] = [];
   const counts: InterplayCount[] = [];

@@ -9,7 +9,7 @@ import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
-import { type Kubelets, type Pod, type Workload, createNodes, deploy, startKubelets } from '../churn.ts';
+import { type Pod, type Workload, createNodes, deploy, startKubelets } from '../churn.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
 import { bareVersions, formatOutages, gapsIn, recordSlices } from '../hints-figures.ts';
 import type { Outage, StoredVersion } from '../hints-figures.ts';
@@ -54,12 +54,6 @@ const byUser = (writes: readonly Write[]): Record<string, number> => {
 
 describe('an outage of the webhook', () => {
   let client: Client;
-  let kubelets: Kubelets;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await kubelets?.stop();
-    await client?.close();
-  });
   const bed = useBed();
   const outages: Outage[] = [];
   let webhook: Component;
@@ -137,7 +131,7 @@ describe('an outage of the webhook', () => {
     client = await connectAs(bed(), 'tester');
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
     const nodes = await createNodes(client, ['a', 'b', 'c'], 2);
-    kubelets = startKubelets({ client, namespace, nodes, terminationMs: 200 });
+    startKubelets({ client, namespace, nodes, terminationMs: 200 });
     workload = await deploy(client, namespace, 'web', pods);
     webhook = await startWebhook(bed(), { flags: ['--config', configureWebhook(bed(), 'Ignore')] });
     await untilAdmission(client, namespace, true);

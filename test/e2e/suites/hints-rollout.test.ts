@@ -1,12 +1,12 @@
 // Shows, version by stored version, that a real rolling update never publishes a ready endpoint without its hint.
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
 import { is, waitFor } from '../bed/machine.ts';
-import { type Kubelets, type Workload, createNodes, deploy, startKubelets } from '../churn.ts';
+import { type Workload, createNodes, deploy, startKubelets } from '../churn.ts';
 import { type StoredVersion, bareVersions, gapsIn, recordSlices } from '../hints-figures.ts';
 import {
   connectAs,
@@ -36,12 +36,6 @@ const readyPodsOf = (versions: readonly StoredVersion[]): Set<string> =>
 
 describe('hints during a rolling update', () => {
   let client: Client;
-  let kubelets: Kubelets;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(async () => {
-    await kubelets?.stop();
-    await client?.close();
-  });
   const bed = useBed();
   let workload: Workload;
   let webhook: Component;
@@ -85,7 +79,7 @@ describe('hints during a rolling update', () => {
     client = await connectAs(bed(), 'tester');
     await bed().api.create('/api/v1/namespaces', { metadata: { name: namespace } });
     const nodes = await createNodes(client, zones, 2);
-    kubelets = startKubelets({ client, namespace, nodes, terminationMs: 300 });
+    startKubelets({ client, namespace, nodes, terminationMs: 300 });
     workload = await deploy(client, namespace, 'web', replicas);
     await bed().service({
       name: 'web',

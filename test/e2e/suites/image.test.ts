@@ -1,7 +1,7 @@
 // The image as hack/image/Dockerfile describes it, run as the chart's Deployments say, on a real API server; and the meter's.
 // Needs: conntrack
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
@@ -221,7 +221,6 @@ describe('image', () => {
   });
   after('end the containers', async () => {
     for (const program of running.values()) await program.stop();
-    if (image !== undefined) rmSync(image.folder, { recursive: true, force: true });
   });
 
   it('holds Node.js, the libraries that it needs, and the bundle; no shell, and nothing to install with', () => {
@@ -248,21 +247,17 @@ describe('image', () => {
 
   it("the meter's has conntrack, which finds its libraries and reads the kernel's table as root", async () => {
     const meter = await assembleImage(join(bed().directory, 'meter-image'), 'Dockerfile.traffic-meter');
-    try {
-      const read =
-        'process.stdout.write(require("child_process").execFileSync("conntrack", ["-L", "-o", "id"]) + "read\\n")';
-      expect(runInImage(meter, read))
-        .to.deep.include({ code: 0 })
-        .and.property('output')
-        // After it conntrack's own summary, on standard error.
-        .to.match(/^read$/m);
-      expect(runImage(meter, ['traffic-meter', '--help']).output).to.contain('Usage: traffic-meter');
-      const files = readdirSync(meter.folder, { recursive: true }).map(String);
-      expect(files).to.include('usr/share/doc/conntrack/copyright');
-      expect(files.filter((path) => /\/(?:sh|bash|dpkg|apt)$/.test(path))).to.deep.equal([]);
-    } finally {
-      rmSync(meter.folder, { recursive: true, force: true });
-    }
+    const read =
+      'process.stdout.write(require("child_process").execFileSync("conntrack", ["-L", "-o", "id"]) + "read\\n")';
+    expect(runInImage(meter, read))
+      .to.deep.include({ code: 0 })
+      .and.property('output')
+      // After it conntrack's own summary, on standard error.
+      .to.match(/^read$/m);
+    expect(runImage(meter, ['traffic-meter', '--help']).output).to.contain('Usage: traffic-meter');
+    const files = readdirSync(meter.folder, { recursive: true }).map(String);
+    expect(files).to.include('usr/share/doc/conntrack/copyright');
+    expect(files.filter((path) => /\/(?:sh|bash|dpkg|apt)$/.test(path))).to.deep.equal([]);
   });
 
   for (const component of [WEBHOOK, RECONCILER, FLOW] as const) {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import type { Extension } from '../../../pkg/apis/gardener.ts';
 import {
@@ -66,8 +66,6 @@ describe('chart, installed', () => {
     (await bed().api.get<Routed>('/api/v1/nodes/edge')).metadata.labels?.[LABEL_ZONE];
 
   const caBundle = async (): Promise<string> => readFileSync(bed().pki.authority.certificate, 'base64');
-
-  after(() => helm?.close());
 
   const program = async (component: Component, name: string, extra: string[]): Promise<Program> => {
     const described = await installedProgram(bed(), component, name, extra);

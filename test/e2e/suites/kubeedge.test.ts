@@ -75,20 +75,14 @@ describe("KubeEdge's NodeGroups", function () {
   /** The rights that the chart gives the controller, and no others. */
   const grantRights = async (): Promise<void> => {
     const helm = await openHelm();
-    try {
-      const values = { flowController: { enabled: true, nodeGroups: true } };
-      const text = await helm.template(values, { namespace: ownNamespace });
-      const rights = documents(text).filter(({ kind, metadata }) => {
-        return (
-          /Role|ServiceAccount/.test(kind ?? '') &&
-          metadata?.labels?.['app.kubernetes.io/component'] === 'flow-controller'
-        );
-      });
-      expect(rights.length).to.be.at.least(5);
-      await apply(bed(), 'rights.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: rights }));
-    } finally {
-      helm.close();
-    }
+    const values = { flowController: { enabled: true, nodeGroups: true } };
+    const rights = documents(await helm.template(values, { namespace: ownNamespace })).filter(
+      ({ kind, metadata }) =>
+        /Role|ServiceAccount/.test(kind ?? '') &&
+        metadata?.labels?.['app.kubernetes.io/component'] === 'flow-controller',
+    );
+    expect(rights.length).to.be.at.least(5);
+    await apply(bed(), 'rights.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: rights }));
   };
 
   before('five Nodes at the edge, one in a cloud, and the commands', async () => {

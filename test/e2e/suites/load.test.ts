@@ -3,7 +3,7 @@
 // Soak: 5,000 Services, for the figures of the page of benchmarks; `faults-webhook` writes as fast as the machine can.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { EndpointSlice, Namespace, Service } from '../../../pkg/apis/core.ts';
 import { LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '../../../pkg/apis/resources.ts';
@@ -108,8 +108,6 @@ describe('load', function () {
   // Ten times what an idle machine needs.
   this.timeout(600_000);
   let client: Client;
-  // Registered before the bed's own, so that it runs before the bed is gone.
-  after(() => client?.close());
   const bed = useBed({ auditReadsOf: [RECONCILER_USER] });
   const environment = describeEnvironment();
   const phases: Phase[] = [];

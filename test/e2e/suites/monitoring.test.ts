@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { alertFiles } from '../../../hack/lib/alerts.ts';
 import { ROWS } from '../../../hack/lib/dashboard-panels.ts';
 import type { Query } from '../../../hack/lib/dashboard-types.ts';
@@ -82,14 +82,7 @@ describe('monitoring', () => {
   let webhook: Component;
   /** A Service that only clients touch. */
   let quiet: BedService;
-  let work: { stop(): Promise<void> };
   // Before the bed ends.
-  after(async () => {
-    await work?.stop();
-    await prometheus?.stop();
-    await meter?.stop();
-    await client?.close();
-  });
   const bed = useBed();
 
   before('all commands at work, and a Prometheus that scrapes them', async () => {
@@ -134,7 +127,7 @@ describe('monitoring', () => {
     await web.patch({ metadata: { annotations: { [ANNOTATION_TOPOLOGY_MODE]: `${GROUP}/load-aware` } } });
     await bed().api.create('/apis/apps.kubeedge.io/v1alpha1/nodegroups', nodeGroup('north', { nodes: ['a'] }));
     await api.patch({ metadata: { labels: { [LABEL_MANAGED]: 'true' } } });
-    work = startWork(web, api);
+    startWork(web, api);
   });
 
   describe('what commands expose', () => {

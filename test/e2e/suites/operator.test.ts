@@ -1,15 +1,15 @@
 // A new operator reads the pages of docs/operations and docs/usage start to end, runs every command, and finds what they promise.
 // Minutes: 6
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { mastersGroup } from '../bed/access.ts';
 import { defaultControllers } from '../bed/control-plane.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
-import { is, waitFor } from '../bed/machine.ts';
+import { type Repeated, is, waitFor } from '../bed/machine.ts';
 import { COMPONENTS, type Helm, openHelm } from '../chart.ts';
 import { describeProxies } from '../commands.ts';
-import { type Kubelet, startKubelet } from '../kubelet.ts';
+import { startKubelet } from '../kubelet.ts';
 import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
 import {
   createOperatorLandscape,
@@ -30,14 +30,7 @@ const ALERTS = 'docs/operations/alerts/';
 const FIRST_HOUR = 'docs/operations/first-hour.md';
 
 describe('a new operator', () => {
-  let kubelet: Kubelet;
-  // Registered before the bed's own hooks, so that it runs while the bed is there.
-  after(async () => {
-    await kubelet?.stop();
-    await metrics?.stop();
-    helm?.close();
-    shell?.close();
-  });
+  let kubelet: Pick<Repeated, 'assertRunning'>;
   const bed = useBed({ controllers: [...defaultControllers, 'job-controller'] });
   const reader = createReader('test/e2e/suites/operator.test.ts');
   const { read } = reader;

@@ -12,7 +12,7 @@ import { ANNOTATION_TOPOLOGY_MODE } from '../../../pkg/apis/names.ts';
 import { endpoint, node, service, slice } from '../../fixtures/core.ts';
 import { SITUATIONS, endpointName } from '../../fixtures/planes.ts';
 import { ZONES, readinessWorlds } from '../../fixtures/readiness-worlds.ts';
-import { useFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { isLongForm } from '../results.ts';
 import { CILIUM_RELEASES, type CiliumRelease, type World, openCilium } from '../planes/cilium.ts';
 
@@ -84,7 +84,7 @@ const readyOnly = (one: EndpointSlice): EndpointSlice => ({
 for (const version of CILIUM_RELEASES) {
   describe(`Cilium ${version}, its own functions (E2E_SEED=${seed})`, function () {
     this.timeout(BUILD_MS);
-    const folder = useFolder();
+    const folder = temporaryFolder();
     let release: CiliumRelease;
 
     before('its module, and a program around them', async () => {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
-import { after, afterEach, before, describe, it } from 'mocha';
+import { afterEach, before, describe, it } from 'mocha';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
 import { systemClock } from '../../../pkg/kubernetes/wait.ts';
 import { createPrometheus } from '../../../pkg/metrics/prometheus.ts';
@@ -78,10 +78,6 @@ describe('prometheus', () => {
   });
   afterEach(async () => {
     await Promise.all(sources.splice(0).map((source) => source.close()));
-  });
-  after(async () => {
-    await prometheus?.stop();
-    await exporter?.stop();
   });
 
   for (const method of ['POST', 'GET'] as const) {

@@ -4,10 +4,10 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { parse, stringify } from 'yaml';
 import type { CheckReport } from '../../../pkg/diagnosis/check/check.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { topologyJson } from '../../fixtures/topology-command.ts';
 import { run } from '../bed/machine.ts';
 import { type Helm, openHelm, root } from '../chart.ts';
@@ -104,14 +104,9 @@ const fetched = async (module: string): Promise<string> => {
 
 describe('public charts, checked before they are installed', () => {
   let helm: Helm;
-  let folder: TemporaryFolder;
+  const folder = temporaryFolder();
   before('helm', async () => {
     helm = await openHelm();
-    folder = temporaryFolder();
-  });
-  after(() => {
-    helm.close();
-    folder.remove();
   });
 
   /** The chart without the charts that its module does not carry, which `helm template` refuses to go without. */

@@ -1,8 +1,7 @@
 // A Seed's setting flipped on a real API server, with up to 10,000 shoots.
 // Alone: it measures time and CPU.
 // Soak: `make e2e` has the same flip with one shoot in the suite gardener-owners.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
@@ -18,6 +17,7 @@ import { describeEnvironment } from '../../bench/environment.ts';
 import { node, service, slice } from '../../fixtures/core.ts';
 import { gardenerCrds, CUSTOM_RESOURCE_DEFINITIONS } from '../../fixtures/crds.ts';
 import { ZONES, cluster, etcd, namespace, seed, shoot } from '../../fixtures/gardener.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { type StoredObject, storeObjects, stored, untilKnown } from '../bed/etcd-objects.ts';
@@ -135,13 +135,13 @@ for (const shoots of SIZES) {
     const changing = shoots * CHANGING_SERVICES.length;
     const environment = describeEnvironment();
     const phases: ControllerPhase[] = [];
-    let [folder, config]: [string, string] = ['', ''];
+    const folder = temporaryFolder();
+    let config: string;
     let client: Client;
     let reconciler: Component;
 
     before('the command as a bundle, the definitions, and the objects of a seed with its shoots', async () => {
-      folder = mkdtempSync(join(tmpdir(), 'shoots-'));
-      await makeBundle(folder);
+      await makeBundle(folder.path);
       client = await connectAs(bed(), 'tester');
       for (const definition of gardenerCrds()) {
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition);
@@ -166,13 +166,9 @@ for (const shoots of SIZES) {
       writeFileSync(config, JSON.stringify(fields));
       reconciler = bed().program({
         name: 'settings-reconciler',
-        command: [process.execPath, join(folder, 'settings-reconciler.js'), '--config', config],
+        command: [process.execPath, folder.at('settings-reconciler.js'), '--config', config],
         environment: { POD_NAMESPACE: ownNamespace, KUBECONFIG: kubeconfig },
       });
-    });
-    after(async () => {
-      await client?.close();
-      rmSync(folder, { recursive: true });
     });
 
     const keep = (): readonly ShootsStep[] => {

@@ -1,9 +1,6 @@
 // What the commands cost near the limits of Kubernetes, on a real API server, in steps of size.
 // Alone: it measures time and CPU.
 // Soak: its sizes are near the limits; a small one shows nothing that other suites do not.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { after, before, describe, it } from 'mocha';
@@ -14,6 +11,7 @@ import type { Explanation } from '../../../pkg/diagnosis/explain/explain.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import { describeEnvironment } from '../../bench/environment.ts';
 import { topologyJson } from '../../fixtures/topology-command.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
@@ -22,7 +20,7 @@ import { ownNamespace } from '../commands.ts';
 import { describeFlowController, FLOW_USER, installFlowPolicies } from '../flow-world.ts';
 import { connectAs } from '../hints-support.ts';
 import { type Cgroup, createCgroup } from '../memory.ts';
-import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
+import { startMetricsApi } from '../metrics-api.ts';
 import { isLongForm, keepResults, keptResults } from '../results.ts';
 import { type Program, measure } from '../scale-commands.ts';
 import { type ScaleCost, type StepCost, formatScaleCost, mergeScaleCost } from '../scale-figures.ts';
@@ -71,36 +69,27 @@ for (const step of chosen()) {
     const environment = describeEnvironment();
     const [commands, flow]: [StepCost['commands'][number][], StepCost['flow'][number][]] = [[], []];
     let client: Client;
-    let folder: string;
+    const folder = temporaryFolder();
     let world: ScaleWorld;
-    let metrics: MetricsApi | undefined;
     let controller: Component;
     let kubeconfig: string;
     let limit: Cgroup | undefined;
 
     before('the commands as bundles, the definitions, a metrics API, and the cluster', async () => {
-      folder = mkdtempSync(join(tmpdir(), 'scale-'));
-      await makeBundle(join(folder, 'bundle'));
+      await makeBundle(folder.at('bundle'));
       client = await connectAs(bed(), 'tester');
       kubeconfig = await bed().kubeconfig({ user: 'reader', groups: [mastersGroup] });
       await client.create(NAMESPACES, { metadata: { name: ownNamespace } });
       await installFlowPolicies(client);
       world = createScaleWorld(client, bed().api, step, { pods: !onlyCommands, slices: true });
-      metrics = await startMetricsApi(bed(), { readings: (namespace) => world.readings(namespace) });
+      await startMetricsApi(bed(), { readings: (namespace) => world.readings(namespace) });
       const sources = [{ name: 'metrics.k8s.io', type: 'ResourceMetrics' }];
       if (memoryBytes !== undefined) limit = createCgroup('scale', memoryBytes);
-      const command = [process.execPath, join(folder, 'bundle/flow-controller.js')] as const;
+      const command = [process.execPath, folder.at('bundle/flow-controller.js')] as const;
       const program = limit === undefined ? command : ([...limit.enter, ...command] as const);
       const config = { metricSources: sources, log: { level: 'warn' }, status: { create: policies } };
       ({ controller } = await describeFlowController(bed(), config, undefined, program));
       await world.fill();
-    });
-    after(async () => {
-      await metrics?.stop();
-      await client?.close();
-      await controller?.stop();
-      limit?.remove();
-      if (folder !== undefined) rmSync(folder, { recursive: true });
     });
 
     /** After each part: a run that is ended has what it came to until then. */
@@ -117,7 +106,7 @@ for (const step of chosen()) {
     const command = (title: string, ...args: string[]): Program => ({
       title: `kubectl topology ${title}`,
       command: process.execPath,
-      args: [join(folder, 'bundle/kubectl-topology.js'), ...args, '--kubeconfig', kubeconfig],
+      args: [folder.at('bundle/kubectl-topology.js'), ...args, '--kubeconfig', kubeconfig],
     });
 
     const until = <T>(what: string, probe: () => Promise<T> | T, accept: (value: T) => boolean, intervalMs = 500) =>

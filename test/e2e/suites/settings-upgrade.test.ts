@@ -1,7 +1,7 @@
 // The API server is replaced by newer and older real versions: each mechanism follows the other, and newer ones have to wait.
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { LABEL_MANAGED } from '../../../pkg/apis/names.ts';
 import { type RoutingShape, routingShapeOf, service } from '../../fixtures/core.ts';
 import { cluster, namespace } from '../../fixtures/gardener.ts';
@@ -72,7 +72,6 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
       await world.create(service({ metadata: { name, namespace: NS, ...(name === 'mine' ? { labels } : {}) } }));
     await start();
   });
-  after(() => world?.close());
 
   it(`sets what ${oldest} understands`, () => expectShapes(SHAPES[oldest]));
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { MutatingWebhookConfiguration } from '../../../pkg/apis/admission.ts';
 import {
   ANNOTATION_INSTALLATION,
@@ -170,10 +170,6 @@ describe('a seed and a garden runtime side by side', () => {
     for (const installation of BOTH) await install(bed(), helm, installation);
     // The first one has the claim and the plan.
     for (const installation of BOTH) await Promise.all(COMPONENTS.map((component) => start(installation, component)));
-  });
-  after(async () => {
-    for (const program of programs.values()) await program.kill();
-    helm?.close();
   });
 
   it('changes slices in one installation, and keeps settings in both', async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import type { StatusReport } from '../../../pkg/diagnosis/status/status.ts';
 import { type Ended, startCommand } from '../../fixtures/command-process.ts';
@@ -12,19 +12,13 @@ import { type BedNode, useBed } from '../bed/index.ts';
 import { waitFor } from '../bed/machine.ts';
 import { FLOW, type Helm, NAMESPACE, RECONCILER, WEBHOOK, openHelm, root } from '../chart.ts';
 import { apply, describeProxies } from '../commands.ts';
-import { type Kubelet, startKubelet } from '../kubelet.ts';
+import { startKubelet } from '../kubelet.ts';
 
 const PAGE = resolve(import.meta.dirname, '../../../docs/usage/status.md');
 const ROLE = /<!-- role -->\n\n```yaml\n([\s\S]+?)```/;
 const READER = 'status-reader';
 
 describe('kubectl topology status on an installation', () => {
-  let kubelet: Kubelet;
-  // Registered before the bed's own hooks, so that it runs while the bed is there.
-  after(async () => {
-    await kubelet?.stop();
-    helm?.close();
-  });
   // The API server's proxy of Services finds Pods by Endpoints.
   const bed = useBed({ controllers: [...defaultControllers, 'endpoints-controller'] });
   let helm: Helm;
@@ -52,7 +46,7 @@ describe('kubectl topology status on an installation', () => {
     await apply(bed(), 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
     const values = { flowController: { enabled: true } };
     await apply(bed(), 'chart.yaml', await helm.template(values));
-    kubelet = startKubelet({ bed: bed(), nodes });
+    startKubelet({ bed: bed(), nodes });
     const [, role = ''] = ROLE.exec(readFileSync(PAGE, 'utf8')) ?? [];
     await apply(bed(), 'role.yaml', role);
     await grant(api, 'topology-status', { kind: 'User', name: READER });

@@ -1,7 +1,7 @@
 // The closed loop by what meters count: real connections through real proxies, and a surge that no CPU sample shows any more.
 // Needs: conntrack, prometheus
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
 import type { FlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP } from '../../../pkg/apis/names.ts';
@@ -9,13 +9,13 @@ import { FLOW_POLICIES, SERVICES } from '../../../pkg/apis/resources.ts';
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
-import { type Repeated, repeat, waitFor } from '../bed/machine.ts';
+import { repeat, waitFor } from '../bed/machine.ts';
 import { documents, useHelm } from '../chart.ts';
 import { apply, describeProxies, ownNamespace, startWebhook } from '../commands.ts';
 import { describeFlowController, installFlowPolicies, policyOf, QUICK } from '../flow-world.ts';
 import { connectAs, zonesOf } from '../hints-support.ts';
 import { type MetricsApi, type PodReading, startMetricsApi } from '../metrics-api.ts';
-import { type Prometheus, startPrometheus } from '../prometheus.ts';
+import { startPrometheus } from '../prometheus.ts';
 import {
   countArrivals,
   readArrivals,
@@ -53,14 +53,6 @@ interface Arrived {
 describe('the flow controller with meters as its source', () => {
   let client: Client;
   let metrics: MetricsApi;
-  let prometheus: Prometheus;
-  let watching: Repeated | undefined;
-  after(async () => {
-    await watching?.stop();
-    await metrics?.stop();
-    await prometheus?.stop();
-    await client?.close();
-  });
   const bed = useBed();
   const { helm } = useHelm();
   const nodes: BedNode[] = [];
@@ -130,11 +122,11 @@ describe('the flow controller with meters as its source', () => {
         node,
         pods.filter((pod) => pod.node === node),
       );
-    watching = repeat(1_000, look);
+    repeat(1_000, look);
     metrics = await startMetricsApi(bed(), { readings });
     const token = await readerToken(bed());
     const targets = nodes.map(({ addresses }) => `${addresses.ipv4}:${SECURE_PORT}`);
-    prometheus = await startPrometheus(bed(), { jobs: [{ name: 'traffic-meter', targets, token }] });
+    await startPrometheus(bed(), { jobs: [{ name: 'traffic-meter', targets, token }] });
     service = await bed().service({
       name: 'web',
       namespace,

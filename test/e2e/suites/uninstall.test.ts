@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { before, describe, it } from 'mocha';
 import { ANNOTATION_PLAN, EXTENSION_NAME, LABEL_STRATEGY } from '../../../pkg/apis/names.ts';
 import { exposeAddress, mastersGroup } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
@@ -120,10 +120,6 @@ describe('the end of an installation', () => {
     await makeNamespace();
     for (const kind of ['flow', 'evacuation'])
       await apply(bed(), `${kind}.yaml`, readFileSync(join(root, `example/${kind}/crd.yaml`), 'utf8'));
-  });
-  after(async () => {
-    await stopAll();
-    helm?.close();
   });
 
   it('is prepared: everything goes with the ClusterRole of who wrote it, and that with the namespace', async () => {

@@ -13,7 +13,6 @@ export interface Checkout {
   program(name: string, script: string): void;
   /** Puts a command of ours into `bin`, run from its source. */
   own(command: string): void;
-  remove(): void;
 }
 
 export const openCheckout = (): Checkout => {
@@ -28,6 +27,5 @@ export const openCheckout = (): Checkout => {
     bin: folder.at('bin'),
     program,
     own: (command) => program(command, `exec '${process.execPath}' '${join(root, 'cmd', command, 'main.ts')}' "$@"`),
-    remove: () => folder.remove(),
   };
 };

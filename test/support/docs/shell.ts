@@ -21,7 +21,6 @@ export interface Shell {
   run(commands: string): Promise<ShellRun>;
   /** A variable that a block has exported. */
   exported(name: string): string | undefined;
-  close(): void;
 }
 
 export interface ShellOptions {
@@ -58,6 +57,5 @@ export const openShell = (options: ShellOptions): Shell => {
       return { status, stdout, stderr };
     },
     exported: (name) => new RegExp(`declare -x ${name}="([^"]*)"`).exec(readFileSync(state, 'utf8'))?.[1],
-    close: () => folder.remove(),
   };
 };

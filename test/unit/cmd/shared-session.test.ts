@@ -4,7 +4,7 @@ import { afterEach, before, describe, it } from 'mocha';
 import { type ControllerSession, openSession } from '../../../cmd/shared/session.ts';
 import { fakeSession } from '../../fixtures/controller-session.ts';
 import { createMemoryServer } from '../../fixtures/memory-client.ts';
-import { useFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const { config } = fakeSession(createMemoryServer());
 
@@ -18,7 +18,7 @@ users: [{name: u, user: {token: t}}]
 `;
 
 describe('the session of a controller', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   let opened: ControllerSession[];
   before(() => {
     opened = [];

@@ -15,7 +15,7 @@ import { hostRoutes, hostRoutes6, localAddresses } from '../../../pkg/traffic/ad
 import { createLedger } from '../../../pkg/traffic/ledger.ts';
 import { createFakeClock } from '../../fixtures/fake-clock.ts';
 import { recordingLogger } from '../../fixtures/recording-logger.ts';
-import { useFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { lineOf, own, threeZones } from '../traffic/support.ts';
 
 const facts = (more: Partial<NodeFacts> = {}): NodeFacts => ({
@@ -272,7 +272,7 @@ describe('traffic-meter: its clockwork', () => {
 });
 
 describe('traffic-meter: the processes of conntrack', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
 
   const program = (text: string): string => {
     const path = join(

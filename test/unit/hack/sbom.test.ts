@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { type BundledPackage, licencesOf, packagesOf } from '../../../hack/lib/packages.ts';
 import { type LockFile, sbomOf } from '../../../hack/lib/sbom.ts';
-import { useFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 interface Bill {
   components: Record<string, unknown>[];
@@ -69,7 +69,7 @@ describe('the bill of materials', () => {
 });
 
 describe('the text of licences', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
 
   it('is the notices of the bundled files where a package has no file for it', () => {
     const file = (path: string, text: string): string => {

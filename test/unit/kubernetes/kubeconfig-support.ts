@@ -3,7 +3,7 @@ import { beforeEach } from 'mocha';
 import { stringify } from 'yaml';
 import { loadKubeConfig } from '../../../pkg/kubernetes/kubeconfig.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
-import { useFolder } from '../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -26,9 +26,10 @@ export const kubeconfig = ({
   });
 
 export const useKubeConfig = () => {
-  const folder = useFolder('each');
+  let folder: TemporaryFolder;
   let clock: FakeClock;
   beforeEach(() => {
+    folder = temporaryFolder();
     clock = createFakeClock();
   });
   const load = (content: string, context?: string) =>

@@ -10,7 +10,7 @@ import { rejection } from '../../fixtures/eventually.ts';
 import { SERVER, base64, kubeconfig, useKubeConfig } from './kubeconfig-support.ts';
 import { createFileSource, inClusterSource } from '../../../pkg/kubernetes/credentials.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
-import { useFolder } from '../../fixtures/temporary-folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 describe('loadKubeConfig', () => {
   const bed = useKubeConfig();
@@ -192,7 +192,7 @@ describe('loadKubeConfig', () => {
 });
 
 describe("a Pod's service account as a source of credentials", () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   folder.write('account/token', 'first\n');
   folder.write('account/ca.crt', 'PEM');
   const clock = createFakeClock();
@@ -246,9 +246,10 @@ describe("a Pod's service account as a source of credentials", () => {
 });
 
 describe('createFileSource', () => {
-  const folder = useFolder('each');
+  let folder: TemporaryFolder;
   let clock: FakeClock;
   beforeEach(() => {
+    folder = temporaryFolder();
     clock = createFakeClock();
   });
 

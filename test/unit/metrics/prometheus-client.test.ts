@@ -15,7 +15,7 @@ import { LoadError } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { createTestPki } from '../../fixtures/pki.ts';
-import { type TemporaryFolder, temporaryFolder, useFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { useScriptedServer } from '../../fixtures/scripted-server.ts';
 
 const SERVER = 'https://prometheus.test:9090';
@@ -32,7 +32,7 @@ const configuration = (more: Partial<PrometheusSourceConfiguration> = {}): Prome
 });
 
 describe('Prometheus client', () => {
-  let folder: TemporaryFolder;
+  const folder = temporaryFolder();
   const opened: ReturnType<typeof createPrometheusClient>[] = [];
   const open = (
     more: Partial<PrometheusSourceConfiguration>,
@@ -43,13 +43,7 @@ describe('Prometheus client', () => {
     return client;
   };
 
-  beforeEach(() => {
-    folder = temporaryFolder();
-  });
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((client) => client.close()));
-    folder.remove();
-  });
+  afterEach(() => Promise.all(opened.splice(0).map((client) => client.close())));
 
   describe('on the wire', () => {
     let clock: FakeClock;
@@ -206,7 +200,7 @@ describe('Prometheus client', () => {
 });
 
 describe('credentials for Prometheus', () => {
-  const folder = useFolder('each');
+  const folder = temporaryFolder();
   let clock: FakeClock;
   const open = (more: Partial<PrometheusSourceConfiguration>) =>
     openCredentials(

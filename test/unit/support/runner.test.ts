@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describe, it } from 'mocha';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { useFolder } from '../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const MAIN = fileURLToPath(new URL('../../support/runner/main.ts', import.meta.url));
 const LAST = /(\d+ passed, \d+ failed, \d+ skipped)\n$/;
@@ -18,7 +18,7 @@ const run = (...argv: string[]): Promise<{ code: unknown; text: string; counts: 
   });
 
 describe('the runner of test files', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
 
   const plant = (name: string, body: string): string => folder.write(`${name}.test.js`, body);
   const passing = (): string => plant('passing', "it('passes', () => {}); it('passes too', () => {});");

@@ -5,14 +5,14 @@ import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { readToEnd } from '../../../../cmd/kubectl-topology/input/files.ts';
-import { useFolder } from '../../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
 
 const SERVICE = 'apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n';
 const SECRET = 'eyJhbGciOiJSUzI1NiJ9.s3cr3t';
 
 describe('kubectl topology, files of a folder', () => {
-  const folder = useFolder();
+  const folder = temporaryFolder();
   before(() => {
     folder.write('token', SECRET);
     folder.write('outside.yaml', SERVICE);

@@ -1,7 +1,7 @@
 // Tests of `kubectl topology replay`: a line in, a line out.
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import { useFolder } from '../../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
 
 const observation = (time: number, load: number): string =>
@@ -67,7 +67,7 @@ describe('kubectl topology replay', () => {
   });
 
   describe('with a policy', () => {
-    const folder = useFolder('each');
+    const folder = temporaryFolder();
     const policy = (spec: string): string =>
       folder.write(
         'fp.yaml',

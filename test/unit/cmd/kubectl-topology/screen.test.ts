@@ -9,7 +9,7 @@ import { reportCrash, throughScreen } from '../../../../cmd/kubectl-topology/app
 import type { Io, Output } from '../../../../cmd/kubectl-topology/io.ts';
 import { paintFor, renderJson, renderJsonLine } from '../../../../pkg/report/text.ts';
 import { renderYaml } from '../../../../pkg/report/yaml.ts';
-import { useFolder } from '../../../fixtures/temporary-folder.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
 
 const OBEYED = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
@@ -101,7 +101,7 @@ describe('the screen of kubectl topology', () => {
   });
 
   describe('with hostile names in a file', () => {
-    const folder = useFolder();
+    const folder = temporaryFolder();
 
     const web = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'shop' }, spec: {} };
     const clusterWith = (text: string): object => ({

@@ -39,7 +39,6 @@ describe('openFileCertificates', () => {
   afterEach(async () => {
     stop.abort();
     await running;
-    folder.remove();
     expect(clock.pending, 'timers left behind').to.equal(0);
   });
 

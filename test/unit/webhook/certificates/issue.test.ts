@@ -1,12 +1,9 @@
 // Issued certificates, checked by node:crypto, by a real TLS handshake, and by OpenSSL's strictest mode where it is installed.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { expect } from 'chai';
-import { after, before, describe, it } from 'mocha';
+import { describe, it } from 'mocha';
 import {
   ipBytes,
   issueAuthority,
@@ -15,6 +12,7 @@ import {
 } from '../../../../pkg/webhook/certificates/issue.ts';
 import { type Pair, type Pem, readPair } from '../../../../pkg/webhook/certificates/pair.ts';
 import { createRandomBytes } from '../../../fixtures/random-bytes.ts';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
 const DAY = 86_400_000;
 const origin = { cert: 'tls.crt', key: 'tls.key' };
@@ -88,30 +86,15 @@ describe('issueServerCertificate', () => {
   });
 
   describe('under the openssl command', () => {
-    let folder: string;
-
-    before(() => {
-      folder = mkdtempSync(join(tmpdir(), 'certificates-'));
-      writeFileSync(join(folder, 'other.crt'), authorityPair().cert);
-      writeFileSync(join(folder, 'ca.crt'), authority.cert);
-      writeFileSync(join(folder, 'bundle.crt'), authorityPair().cert + authority.cert);
-      writeFileSync(join(folder, 'tls.crt'), server.cert);
-    });
-
-    after(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
+    folder.write('other.crt', authorityPair().cert);
+    folder.write('ca.crt', authority.cert);
+    folder.write('bundle.crt', authorityPair().cert + authority.cert);
+    const certificate = folder.write('tls.crt', server.cert);
 
     const verify = (ca: string, ...more: string[]): { status: number | null; output: string } => {
-      const args = [
-        'verify',
-        '-x509_strict',
-        '-purpose',
-        'sslserver',
-        '-no-CApath',
-        ...more,
-        '-CAfile',
-        join(folder, ca),
-      ];
-      const { status, stdout, stderr } = spawnSync('openssl', [...args, join(folder, 'tls.crt')], { encoding: 'utf8' });
+      const args = ['verify', '-x509_strict', '-purpose', 'sslserver', '-no-CApath', ...more, '-CAfile', folder.at(ca)];
+      const { status, stdout, stderr } = spawnSync('openssl', [...args, certificate], { encoding: 'utf8' });
       return { status, output: stdout + stderr };
     };
 
@@ -125,9 +108,9 @@ describe('issueServerCertificate', () => {
     });
 
     it('is encoded as DER demands: reading and writing again gives the same bytes', () => {
-      const der = execFileSync('openssl', ['x509', '-in', join(folder, 'tls.crt'), '-outform', 'DER']);
+      const der = execFileSync('openssl', ['x509', '-in', certificate, '-outform', 'DER']);
       expect(der.equals(server.certificate.raw)).to.equal(true);
-      const text = execFileSync('openssl', ['x509', '-in', join(folder, 'tls.crt'), '-noout', '-text'], {
+      const text = execFileSync('openssl', ['x509', '-in', certificate, '-noout', '-text'], {
         encoding: 'utf8',
       });
       expect(text)
