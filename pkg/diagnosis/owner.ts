@@ -92,8 +92,11 @@ const chartValue = ({ labels, annotations, about, distribution, pointer, name }:
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
   const release = annotations['meta.helm.sh/release-name'] ?? name;
-  const isMain = !isPlace && [release, chart, `${release}-${chart}`].includes(name);
-  const guess = isMain && labels['app.kubernetes.io/component'] === undefined ? `probably ${usual}${to}; ` : '';
+  const isMain = [release, chart, `${release}-${chart}`].includes(name);
+  const { 'app.kubernetes.io/component': part } = labels;
+  const under = part === undefined ? '' : `, under what it has for its component ${part}`;
+  const isUsual = !isPlace && (part === undefined ? isMain : about === 'template');
+  const guess = isUsual ? `probably ${usual}${to}${under}; ` : '';
   return ` (${guess}see helm show values <repository>/${chart} --version ${version})`;
 };
 

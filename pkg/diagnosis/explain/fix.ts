@@ -264,8 +264,11 @@ const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
   const isKept = chosenBy(facts) !== '' || isStore(facts.workloads);
   if (!OF_PODS.test(reason) || (reason === 'SingleEndpoint' && isKept)) return [];
   const isBarred = facts.makers.some((own) => placing(facts, own, facts.clientZones).isFirst);
-  const change = hasFew(facts) ? { pointer: '/spec/replicas' } : isBarred ? { pointer: '/spec/template' } : TEMPLATE;
-  return facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, change, facts.version)?.line) ?? []);
+  const place = isBarred ? { pointer: '/spec/template' } : TEMPLATE;
+  const placed = hasFew(facts) && reason !== 'PodsNotSpread' ? [] : [place];
+  return [...(hasFew(facts) ? [{ pointer: '/spec/replicas' }] : []), ...placed].flatMap((change) =>
+    facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, change, facts.version)?.line) ?? []),
+  );
 };
 
 /** The lines of a cause. `tryOut`: whether it is gone after the changes, and nothing worse. What an owner writes back is advice, and so is what was tried with it. */

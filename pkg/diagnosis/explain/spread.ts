@@ -164,17 +164,17 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (isBare && facts.makers.length > 1 && workload.podLabels['rollout-group']) return say(bare, EACH_REMEDY);
   if (isBare && isOnOne && !apartInVain) return say(bare, `${MOVE_ONE}${remedyOf('PodsNotSpread')}`);
   if (isBare) return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? grown : APART_REMEDY);
-  const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed, and moves none later.`;
+  const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
+  const revises = byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : BY_REVISION;
+  const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed${revises && older}, and moves none later.`;
   const isSeen = facts.index.bypasses.images.some((image) => image.includes('/descheduler'));
-  const harder = held ?? karpenterRemedy(facts, workload, zones) ?? `${scaling}${HARDER_REMEDY}`;
+  const harder = held ?? karpenterRemedy(facts, workload, zones) ?? `${scaling}${HARDER_REMEDY}${revises}`;
   if (whenUnsatisfiable === 'ScheduleAnyway')
     return say(`The topologySpreadConstraint of ${who} ${soft}`, `${harder}${isSeen || shrunk ? OF_DESCHEDULER : ''}`);
   const apart = `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`;
   if (constraint === undefined && prefersApart(workload))
     return say(apart, `${held ?? remedyOf('PodsNotSpread')}${evened}`);
-  const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
-  const revises = byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : BY_REVISION;
   const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
   const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
   const undone = `counts when Pods are placed${older}${wide}; taking Pods away, or a Node, undoes it.`;
