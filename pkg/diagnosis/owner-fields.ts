@@ -71,6 +71,7 @@ const NEW_ONLY = ' (older releases write it to new Services only: patch this one
 const BY_MODE =
   'spec.mode, of which daemonset sets Local (from spring 2023 on: update an older release), and any other Cluster (before September 2023 in new Services only: patch this one too)';
 const IN_SPEC = { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' };
+const OF_INSTANCES = { replicas: 'spec.instances[].replicas', template: 'spec.instances[].topologySpreadConstraints' };
 // application-stacks/runtime-component-operator#750, OpenLiberty/open-liberty-operator#827
 const UNASKED = { service: 'spec.service.disableTopology (from 2026 on), without which it writes the annotations' };
 
@@ -102,6 +103,18 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'apps.emqx.io': { template: 'spec.coreTemplate.spec.topologySpreadConstraints (operator from 2.2.21)' },
   // gardener/etcd-druid#973, #1280
   'druid.gardener.cloud': { service: 'spec.etcd.clientService.trafficDistribution (PreferSameZone from 0.36)' },
+  'apps.kruise.io': { replicas: 'spec.replicas', template: 'spec.template' },
+  // cockroachdb/cockroach-operator#853, arkmq-org/arkmq-org-broker-operator#618, ansible/awx-operator#1234, ClickHouse/clickhouse-operator#271; docs.percona.com, access.crunchydata.com and others on "Custom Resource options"
+  'crdb.cockroachlabs.com': { replicas: 'spec.nodes', template: IN_SPEC.template },
+  'awx.ansible.com': { replicas: 'spec.replicas', template: 'spec.topology_spread_constraints' },
+  'clickhouse.com': { replicas: 'spec.replicas', template: 'spec.podTemplate.topologyZoneKey (the label of zones)' },
+  'psmdb.percona.com': { replicas: 'spec.replsets[].size', template: 'spec.replsets[].topologySpreadConstraints' },
+  'pgv2.percona.com': OF_INSTANCES,
+  'postgres-operator.crunchydata.com': OF_INSTANCES,
+  'databases.spotahome.com': { replicas: 'spec.redis.replicas', template: 'spec.redis.topologySpreadConstraints' },
+  'cassandra.datastax.com': { replicas: 'spec.size', template: 'spec.racks: one for each zone, by nodeAffinityLabels' },
+  'minio.min.io': { replicas: 'spec.pools[].servers', template: 'spec.pools[].topologySpreadConstraints' },
+  'mongodbcommunity.mongodb.com': { replicas: 'spec.members', template: 'spec.statefulSet.spec.template' },
   'core.humio.com': { service: 'spec.humioServiceAnnotations', replicas: 'spec.nodeCount' },
   // VictoriaMetrics/operator#1634; of a cluster under each component
   'operator.victoriametrics.com': { service: 'spec.serviceSpec with useAsDefault', replicas: 'spec.replicaCount' },
@@ -126,6 +139,20 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   },
 };
 
+/** Where constraints go, of those of which no more is known, or in other rows. */
+const SPREAD_FIELDS: Readonly<Record<string, string>> = {
+  'k8s.mariadb.com': IN_SPEC.template,
+  'operator.victoriametrics.com': `${IN_SPEC.template} (of a cluster under each component)`,
+  'opensearch.opster.io': 'spec.nodePools[].topologySpreadConstraints',
+  'pingcap.com': `${IN_SPEC.template} (of each its topologyKey alone)`,
+  'dragonflydb.io': IN_SPEC.template,
+  'broker.amq.io': 'spec.deploymentPlan.topologySpreadConstraints (operator from late 2023)',
+  'pxc.percona.com': 'topologySpreadConstraints under spec.pxc, spec.haproxy or spec.proxysql',
+  'scylla.scylladb.com': 'spec.datacenter.racks: one for each zone, by placement.nodeAffinity',
+  'solr.apache.org': 'spec.customSolrKubeOptions.podOptions.topologySpreadConstraints',
+};
+
 /** Where an operator takes it from, as far as that is known. */
 export const operatorField = (group: string, about: keyof FieldsFor): string | undefined =>
-  Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1][about];
+  Object.entries(OPERATOR_FIELDS).find(([known]) => group === known || group.endsWith(`.${known}`))?.[1][about] ??
+  (about === 'template' ? SPREAD_FIELDS[group] : undefined);
