@@ -193,11 +193,14 @@ const byOperator: By = (question) => {
   // Groups of the API server's own controllers.
   if (owner === undefined || /^(?:|apps|batch|discovery\.k8s\.io|autoscaling)$/.test(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
-  if (labels['app.kubernetes.io/managed-by'] === 'Helm')
-    return `${who} owns it, and its operator fills a chart from its spec: set a value there${chartValue(question)}; it may write back what kubectl changes`;
   const known = operatorField(group, pointer === '/spec/internalTrafficPolicy' ? 'policy' : about);
+  // An operator may copy labels of a custom resource that a chart made, as Prometheus' does.
+  const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm';
+  if (isHelms && known === undefined)
+    return `${who} owns it, and its operator fills a chart from its spec: set a value there${chartValue(question)}; it may write back what kubectl changes`;
   const field = pointer !== '/spec/trafficDistribution' && /^\S+\.trafficD/.test(known ?? '') ? undefined : known;
-  const where = field && `reverts other changes: make it there under ${field}`;
+  const chart = isHelms ? ', by a value of the chart that made it' : '';
+  const where = field && `reverts other changes: make it there under ${field}${chart}`;
   return `${who} owns it, and its operator ${where ?? 'may revert a change: make it there, or at what owns that, if it has a field for it'}`;
 };
 

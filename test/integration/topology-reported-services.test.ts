@@ -29,6 +29,7 @@ const OF_CONTROLLER = { 'endpointslice.kubernetes.io/managed-by': 'endpointslice
 const LOCAL = { internalTrafficPolicy: 'Local' };
 const COREDNS = { labels: { 'eks.amazonaws.com/component': 'coredns', 'k8s-app': 'kube-dns' } };
 const HELM = { labels: { 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'web-1.0.0' } };
+const HELM_APP = { labels: { ...HELM.labels, 'app.kubernetes.io/component': 'app' } };
 const OF_GRPC = { version: '1.33.2', spec: { ports: [{ name: 'grpc', port: 50_051 }] }, endpoints: ['a', 'b', 'c'] };
 const OF_GROUP = podsWith({}, { app: 'web', 'rollout-group': 'web' });
 const ofGroup = (name: string) => beside('apps/v1', 'StatefulSet', OF_GROUP, { name });
@@ -2169,6 +2170,29 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ ineffective: 33 %/,
     /every Node of b keeps them away .*→ Have a node group .* in each zone, b and c too: .*counts only zones of Nodes that a nodeSelector/,
     /kubectl (?:scale|patch|rollout)|Start the Cluster Autoscaler/,
+  ],
+  [
+    'https://github.com/lobu-ai/lobu/pull/2548',
+    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'a:a'], pods: SOFT, workload: HELM_APP },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 50 %/,
+    /an older roll-out too, and .* → .* Pods of one roll-out only \(`matchLabelKeys.* \(probably topologySpreadConstraints, under what it has for its component app; see helm/,
+  ],
+  [
+    'https://github.com/cockroachdb/cockroach-operator/issues/853',
+    {
+      endpoints: ['a', 'a'],
+      pods: {
+        topologySpreadConstraints: [],
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+      },
+      workload: ownedBy('crdb.cockroachlabs.com/v1', 'CrdbCluster', 'db'),
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /PodsNotSpread/,
+    /CrdbCluster db owns it, .* make it there under spec\.nodes # .* under spec\.topologySpreadConstraints/,
   ],
   [
     'https://github.com/aws/karpenter-provider-aws/issues/1854',
