@@ -3092,6 +3092,24 @@ const ROWS: readonly ReportedRow[] = [
     /2 Pods for 3 endpoints\. → .*`round_robin_dns: true`.*`dns\+` before it \(vmagent/,
   ],
   [
+    'https://github.com/blind-oracle/cortex-tenant/pull/25',
+    {
+      version: '1.25.9',
+      endpoints: ['a', 'b', 'c'],
+      spec: {
+        ports: [
+          { name: 'grpc', port: 9095 },
+          { name: 'http', port: 80 },
+        ],
+      },
+      extra: frontOf('web', 'ghcr.io/blind-oracle/cortex-tenant:1.8.0'),
+    },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /Port http of .*names it: 2 Pods for 3 endpoints\. → Have cortex-tenant end its connections/,
+  ],
+  [
     'https://github.com/nicolerenee/infra/pull/2092',
     {
       version: '1.34.1',

@@ -135,7 +135,7 @@ export const memberIndex = (services: readonly Service[], near: Runners, entries
       const calling = CALLING[entry.kind];
       const named = calling ? runners.filter(({ images }) => calling.test(images.join())) : [];
       const proxies = isKeda ? (interceptors.length > 0 ? interceptors : [UNSEEN]) : isNative ? traefiks : named;
-      const inside = { service, by: objectTitle(entry), host: service, scheme: undefined };
+      const inside = { service, by: objectTitle(entry), host: service, port: undefined, scheme: undefined };
       const outside = hostsOf(entry).flatMap((host) => (/\..*\./.test(host) ? (naming.get(host) ?? []) : []));
       return [...proxies.map((runner) => ({ ...inside, runner })), ...outside.map((call) => ({ ...call, service }))];
     }),
@@ -165,10 +165,8 @@ export const podsRunBy = ({ namespace, podLabels: matchLabels }: Runner, pods: C
 /** Workloads that name the Service in variables, arguments or configuration, and their Pods. */
 export const callingOf = (service: Service, { members, pods }: Callers) => {
   const callers = members.callers.get(keyOf(service)) ?? [];
-  return {
-    callers,
-    callerPods: callers.flatMap((each) => podsRunBy(each.runner, pods).map((pod) => ({ ...each, pod }))),
-  };
+  const found = callers.flatMap((each) => podsRunBy(each.runner, pods).map((pod) => [pod, { ...each, pod }] as const));
+  return { callers, callerPods: [...new Map(found).values()] };
 };
 
 export interface Found {

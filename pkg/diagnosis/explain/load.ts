@@ -1,13 +1,13 @@
 // Who carries too much where all hints are followed, by zones and by clients that are seen; and what keeps a client with one endpoint, in its
 // zone or not: affinity, a scheduler that hashes addresses, one connection for all requests.
 import { LABEL_CONSIDER } from '../../apis/names.ts';
+import type { ServicePort } from '../../apis/core.ts';
 import { countBy, objectTitle } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { TRAEFIK } from '../bypasses/clients.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
 import { AGES, BY_ROLES } from '../bypasses/programs.ts';
 import type { RouterName } from '../routers/types.ts';
-import { itemsOf } from '../snapshot.ts';
 import { isOnEveryNode } from './ask.ts';
 import { type Facts, portOfPods } from './facts.ts';
 import { sharesText } from './given.ts';
@@ -167,6 +167,10 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // vectordotdev/vector#6653, #20618
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
     /\bvector:.* to .*\bvector:/,
+  // blind-oracle/cortex-tenant#25; vectordotdev/vector#22022 (open)
+  'Have cortex-tenant end its connections: `max_conn_duration` in its configuration.': /cortex-tenant\S* to /,
+  'Vector has no setting that ends its connections: a restart makes it choose anew. Or put a proxy in between that balances requests.':
+    /\bvector:.* to .*\b(?:loki|mimir|tempo|elasticsearch|opensearch|victoria\S*|vminsert):/,
   // nats-io/nats-server#1359
   'Restart clients, or have servers tell them to leave (NATS: lame duck mode; EMQX Enterprise: `emqx_ctl rebalance start`): they choose a server when they connect, and stay.':
     /^(?:nats|4222|[18]883)$|(?:^|-)mqtts?(?:-|$)/, // emqx-docs "Node Evacuation and Cluster Load Rebalancing", vernemq#2175
@@ -176,6 +180,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // bitnami/charts#3624
   'Each of its Pods has metrics of its own, and Thanos Query has to ask all: a Service with `clusterIP: None` (made anew), which Query names by `dnssrv+_grpc._tcp.` before its name.':
     /prometheus-thanos|thanos-(?:sidecar|discovery)| to .*(?:\/prometheus:.*\/thanos:|\/thanos:.*\/prometheus:)/,
+  'Thanos Query asks one of them for all: where they have blocks or metrics of their own, name a Service with `clusterIP: None` (made anew) by `dns+` or `dnssrv+`, and it asks each. Of replicas with the same it needs no more.':
+    /\/thanos:.* to .*\/thanos:/, // thanos-io/thanos#2220
   [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
   // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
@@ -243,7 +249,12 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isAged = facts.workloads.some(({ aged }) => aged);
   const from = callers.flatMap(({ by, scheme = '', runner }) => [by, scheme, ...runner.images]);
   const both = `${from.join()} to ${images.join()}`;
-  const [reused] = ports.flatMap((own) => {
+  // Those that clients name come first.
+  const called = callers.map(({ port = '' }) => port);
+  const isNamed = (own?: ServicePort): boolean =>
+    [`${own?.port}`, own?.name ?? '-'].some((text) => called.includes(text));
+  const isOther = (own: ServicePort): boolean => !isNamed(own) && called.length > 0 && !called.includes('');
+  const [reused] = [...ports.filter((own) => !isOther(own)), ...ports.filter(isOther)].flatMap((own) => {
     if (own.protocol === 'UDP') return [];
     const isGrpc = facts.workloads.some(({ grpc }) => grpc?.includes(`${portOfPods(facts, own)}`));
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
@@ -255,7 +266,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const sticky = (evidence: string, remedy?: string, stage: Cause['stage'] = 'prerequisite') => [
     cause(stage, 'StickyClients', evidence, remedy),
   ];
-  const port = `${reused?.isOfPort || !ports[1] ? `Port ${reused?.own.name ?? reused?.own.port}` : 'A port'} of Service ${name}`;
+  const port = `${reused?.isOfPort || !ports[1] || isNamed(reused?.own) ? `Port ${reused?.own.name ?? reused?.own.port}` : 'A port'} of Service ${name}`;
   const [age = '$&'] = Object.entries(AGES).find(([, sign]) => sign.test(`${port} ${images.join()}`)) ?? [];
   if (clusterIP === 'None') {
     const evidence = `${port} is of a protocol whose clients keep to one address unless they balance, and look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
@@ -301,6 +312,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp) || facts.blind.length > 0) return [];
   const isFew = callerPods.length > 0 && callerPods.length < endpoints.length;
   const few = isFew ? `: ${counted(callerPods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
+  const isUnnamed = reused !== undefined && isOther(reused.own);
   const titles = callers.map(({ runner }) => workloadTitle(runner));
   const who = titles[0] ? ` ${listed(titles)} ${titles[1] ? 'name' : 'names'} it${few}.` : '';
   const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
@@ -314,36 +326,25 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   }
   const pooled = !bypasses[0] && (reused?.remedy ?? OF_AGE) === OF_AGE && POOLS.test(both);
   const ofOwn = Object.entries(OF_GATEWAY).find(([, image]) => image.test(images.join()))?.[0] ?? OF_AGE;
-  if (reused === undefined) {
+  if (reused === undefined || isUnnamed) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
     const evidence = `The endpoint is picked once for each connection, and clients that keep theirs (HTTP keep-alive, pools) stay with ${to}.${who}`;
     const isScaled = scaler && (isFew || type !== 'ClusterIP');
     const isMeant = (callerPods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
-    return isMeant ? sticky(evidence, pooled ? OF_POOLS : ofOwn) : [];
+    if (isMeant || reused === undefined) return isMeant ? sticky(evidence, pooled ? OF_POOLS : ofOwn) : [];
   }
-  const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${who}`;
+  const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${isUnnamed ? '' : who}`;
   const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.kind === 'Mapping')?.entry;
   const direct = mapping ? OF_EMISSARY.replace('{mapping}', objectTitle(mapping)) : '';
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   // Where gRPC is all that it serves, or the program is known, and zones are not asked for, load is what is asked about.
   const isAsked = reused.remedy === OF_AGE ? bypasses.every(({ behind }) => !behind) : KEPT[reused.remedy]?.test(both);
   const isAll = ports.length === 1 && isAsked === true && type === 'ClusterIP';
-  const stage = (isFew || isAll) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
+  const stage = ((isFew && !isUnnamed) || isAll) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
   const remedy = (pooled ? OF_POOLS : reused.remedy === OF_AGE ? ofOwn : reused.remedy)
     .replace('a headless Service', twin ? `headless ${twin}` : '$&')
     .replace('MAX_CONNECTION_AGE', age);
   return [cause(stage, 'StickyClients', evidence, `${isL4 ? OF_ZTUNNEL : ''}${direct}${remedy}`)];
-};
-
-/** What a Service needs beside hints, named where it is missing. */
-export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
-  const { snapshot, workloads, autoscalers } = facts;
-  const scaled = workloads.filter(({ replicas }) => replicas > 0);
-  const isFixed = wanted && snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
-  const off = itemsOf(snapshot.autoscalers).filter((by) => by.off && scaled.some(({ name }) => name === by.targetName));
-  const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
-  const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
-  return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];
 };

@@ -7,7 +7,7 @@ import { barrier } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { lastEvent } from './given.ts';
-import { cause, counted, listed, remedyOf } from './reasons.ts';
+import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { allows, hardSpread, workloadTitle, zoneConstraint } from './scheduler.ts';
 
 /** What hard constraints count although every Node there keeps the Pods away. */
@@ -226,4 +226,15 @@ export const lackText = ({ service: { metadata, spec }, ref, index }: Facts): st
   const all = index.workloads.get(ref.namespace)?.filter(({ podLabels }) => lackOf(podLabels).length > 0);
   const by = all?.find(({ name, podLabels }) => name === ref.name || textsOf(podLabels).includes(of));
   return by ? ` No Pod has ${listed(lackOf())}; ${workloadTitle(by)} gives ${listed(textsOf(by.podLabels))}.` : '';
+};
+
+/** What a Service needs beside hints, named where it is missing. */
+export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
+  const { snapshot, workloads, autoscalers } = facts;
+  const scaled = workloads.filter(({ replicas }) => replicas > 0);
+  const isFixed = wanted && snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
+  const off = itemsOf(snapshot.autoscalers).filter((by) => by.off && scaled.some(({ name }) => name === by.targetName));
+  const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
+  const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
+  return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];
 };

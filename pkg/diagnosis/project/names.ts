@@ -5,7 +5,7 @@ import { listIn, pickTexts, stringsIn, textIn, textsIn } from './fields.ts';
 
 /** The host of an address, of six labels at most but for what follows `.svc`; users, passwords and paths are left out. */
 const ADDRESS =
-  /^(?:(\S*):\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?((?:\d+\.){3}\d+|[a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,5}?(?:\.svc[a-z.]*)?)(?::\w+)?(?:[/?].*)?$/;
+  /^(?:(\S*):\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?((?:\d+\.){3}\d+|[a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,5}?(?:\.svc[a-z.]*)?)(?::(\w+))?(?:[/?].*)?$/;
 const LONGEST = 2_000;
 /** Of gRPC libraries that take addresses of Pods from the API server (kuberesolver) or a control plane. */
 const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel|remote\+write)$/;
@@ -31,8 +31,10 @@ const hostsIn = (texts: readonly Text[]) =>
     .flatMap(({ name: by, value }) => value.split(/[\s,;"'=]+/).map((part) => ({ by, part })))
     .filter(({ part }) => /[-.:]/.test(part))
     .flatMap(({ by, part }) => {
-      const [, scheme = '', host] = ADDRESS.exec(part.replace(NAMESPACE_FIRST, '$1/$3.$2')) ?? [];
-      return host === undefined ? [] : [{ by, host, ...(RESOLVERS.test(scheme) ? { scheme } : {}) }];
+      const [, scheme = '', host, port] = ADDRESS.exec(part.replace(NAMESPACE_FIRST, '$1/$3.$2')) ?? [];
+      return host === undefined
+        ? []
+        : [{ by, host, ...(port ? { port } : {}), ...(RESOLVERS.test(scheme) ? { scheme } : {}) }];
     });
 
 /** What says where it registers itself. */
@@ -105,7 +107,7 @@ export const namesInConfig = (object: Fields, configMap: string) => {
     const parts = text.replace(OTEL_RESOLVER, 'endpoint: $1+otel://$2').split(/[\n,{}]+/, MOST_LINES);
     return value.includes('\n') ? parts.flatMap(entryIn) : [{ name, value }];
   });
-  const calls = new Map(hostsIn(texts).map((call) => [`${call.scheme} ${call.host}`, { ...call, by }]));
+  const calls = new Map(hostsIn(texts).map((call) => [`${call.scheme} ${call.host} ${call.port}`, { ...call, by }]));
   const set = settingsIn(Object.values(stringsIn(object, 'data')).map((text) => text.slice(0, MOST_TEXT)));
   return { calls: [...calls.values()], registry: registryIn(texts) === undefined ? undefined : by, set };
 };

@@ -29,8 +29,8 @@ export interface RouterObject {
   readonly scheduled?: number;
   /** Of a DaemonSet's Pods. */
   readonly serviceAccount?: string;
-  /** Hosts that its variables and arguments name, and the scheme of those that a library of the client resolves. */
-  readonly calls?: readonly { readonly by: string; readonly host: string; readonly scheme?: string }[];
+  /** Hosts that its variables and arguments name, with the port behind, and the scheme of those that a library of the client resolves. */
+  readonly calls?: readonly Readonly<{ by: string; host: string; port?: string; scheme?: string }>[];
   /** Of Helm, that made the DaemonSet. */
   readonly release?: string;
 }
