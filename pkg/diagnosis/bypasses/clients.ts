@@ -95,6 +95,16 @@ export const CLIENTS = clients({
     how: 'keeps to zones with 3 endpoints or more alone',
     source: 'zalando/skipper#3927 (minEndpointsByZone)',
   },
+  higress: { decides: 'its Envoy chooses among Pods, without zones', source: 'alibaba/higress helm/core' },
+  avi: {
+    decides: 'Avi sends to Pods, without zones (with `serviceType: NodePort` of AKO to node ports)',
+    setting: '`nodePortSelector` of AKO selects Nodes, by zone too, where it takes node ports',
+    source: 'vmware/load-balancer-and-ingress-services-for-kubernetes docs/values.md, docs/akoconfig.md',
+  },
+  netscaler: {
+    decides: 'NetScaler sends to Pods, without zones (to node ports of Services that have some)',
+    source: 'netscaler/netscaler-helm-charts, podIPsforServiceGroupMembers',
+  },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
   'nginx-gateway': {
     setting: '`useClusterIP: true` of an UpstreamSettingsPolicy or (for all Services) of the NginxProxy (from 2.7)',

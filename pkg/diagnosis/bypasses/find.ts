@@ -75,10 +75,15 @@ const clientOf = (entry: EntryObject, index: BypassIndex): ClientName | undefine
   return isByName ? undefined : client;
 };
 
+/** kumahq/kuma-website#1440, #1737 */
+const BY_ZONE_INGRESS =
+  '; what comes from other clusters passes a ZoneIngress, which balances connections, of which HTTP/2 has few (`max_requests_per_connection` for clients there, by a MeshProxyPatch, has them connect anew)';
+
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean =>
   entry.settings['nodePorts'] === 'true' ||
   (client.startsWith('aws-alb') && targetsOf(service, waysIn(entry, index), index.kinds).type !== 'ip') ||
+  (client === 'avi' && service.spec?.type === 'NodePort') ||
   (client === 'f5-bigip' && /--pool-member-type[=\s]nodeport/.test(index.steering)) ||
   (client === 'gke-neg' &&
     entry.kind === 'Ingress' &&
@@ -238,6 +243,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const split = keeps && plain.byRule === 'DestinationRule' ? splitText(service, index) : '';
     const isJoined = keeps && plain.byRule === 'DestinationRule' && index.joined !== '';
     const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
+    const inner = client === 'kuma' && index.kinds.has('ZoneIngress') ? BY_ZONE_INGRESS : split;
     const isNone = seen.entry && setting === '' && plain.setting === undefined && !unsure && !keeps;
     const placed = keeps ? runsIn(seen, index) : undefined;
     const [object = name] = evidence.object.split('/').slice(-1);
@@ -245,7 +251,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     return {
       client: client.replace(/\/.*$/, ''),
       evidence,
-      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${placed ? `, and runs in ${placed.join(', ')} alone` : ''}${split}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known here' : ''}`,
+      decides: `${decides.replace('{controller}', controller === '' ? '' : ` (${controller})`)}${placed ? `, and runs in ${placed.join(', ')} alone` : ''}${inner}${plain.byRule === 'DestinationRule' ? index.joined : isNone ? '; no setting for zones is known here' : ''}`,
       unsure,
       byHints,
       keeps: keeps && !isJoined && split === '',

@@ -120,6 +120,9 @@ export const CONTROLLERS: readonly Controller[] = [
   // F5Networks/k8s-bigip-ctlr pkg/controller/types.go
   [/^f5\.com\/cntr-ingress-svcs/, 'f5-bigip', /^f5$/],
   [/^voyager/, 'voyager', /^voyager$/, /\bappscode\/voyager\b/],
+  [/^higress\.io\//, 'higress', /^higress$/],
+  [/^ako\.vmware\.com\//, 'avi', /^avi-lb$/],
+  [/^citrix\.com\//, 'netscaler', /^(?:citrix|netscaler)$/],
   [/^gateway\.envoyproxy\.io\//, 'envoy-gateway'],
   [/^kgateway\.dev\//, 'kgateway'],
   [/^agentgateway\.dev\//, 'agentgateway'],
@@ -128,8 +131,8 @@ export const CONTROLLERS: readonly Controller[] = [
   [/^getambassador\.io\//, 'emissary', /^ambassador$/],
   [/^solo\.io\/gloo-gateway/, 'gloo'],
   [/^gateway\.nginx\.org\//, 'nginx-gateway'],
-  // tailscale/tailscale cmd/k8s-operator/ingress.go, STRRL/cloudflare-tunnel-ingress-controller pkg/controller/transform.go, ngrok/ngrok-operator pkg/managerdriver
-  [/^tailscale\.com\/|\bngrok\.com\/|cloudflare-tunnel/, undefined, /^(?:tailscale|ngrok|cloudflare-tunnel)$/],
+  // tailscale/tailscale cmd/k8s-operator/ingress.go, STRRL/cloudflare-tunnel-ingress-controller pkg/controller/transform.go, ngrok/ngrok-operator pkg/managerdriver, caddyserver/ingress#74
+  [/^tailscale\.com\/|\bngrok\.com\/|cloudflare-tunnel/, undefined, /^(?:tailscale|ngrok|cloudflare-tunnel|caddy)$/],
 ];
 
 /** Annotations, labels and selectors of a Service that say who sends to its Pods. */
