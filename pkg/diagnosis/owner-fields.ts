@@ -19,12 +19,11 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   },
   rabbitmq: { service: 'service.trafficDistribution (charts from March 2025 on)' },
   'app-template': { service: 'trafficDistribution under service.<name>, which its charts of 2025 have not' },
-  // caddyserver/ingress#168
+  // DataDog/helm-charts#1251; caddyserver/ingress#168
   'caddy-ingress-controller': {
     service: 'loadBalancer.annotations',
     policy: 'loadBalancer.externalTrafficPolicy (charts from late 2023 on)',
   },
-  // DataDog/helm-charts#1251
   datadog: { policy: 'it has none: its template sets Local' },
   // grafana/loki#17742, #19558
   loki: { service: 'trafficDistribution under distributor, or under loki.service for all (charts from late 2025 on)' },

@@ -101,10 +101,7 @@ export const CLIENTS = clients({
     setting: '`nodePortSelector` of AKO selects Nodes, by zone too, where it takes node ports',
     source: 'vmware/load-balancer-and-ingress-services-for-kubernetes docs/values.md, docs/akoconfig.md',
   },
-  netscaler: {
-    decides: 'NetScaler sends to Pods, without zones (to node ports of Services that have some)',
-    source: 'netscaler/netscaler-helm-charts, podIPsforServiceGroupMembers',
-  },
+  netscaler: { decides: 'it sends to Pods, or to node ports of a Service that has some', source: 'its helm-charts' },
   voyager: { source: 'voyagermesh/voyager#1288: no setting found' },
   'nginx-gateway': {
     setting: '`useClusterIP: true` of an UpstreamSettingsPolicy or (for all Services) of the NginxProxy (from 2.7)',
