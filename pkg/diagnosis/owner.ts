@@ -87,13 +87,9 @@ const chartValue = ({ labels, annotations, about, distribution, pointer, name }:
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
   const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
   const isPlace = pointer === '/spec/template'; // tolerations, affinity: not its constraints
-  const value = isPlace ? undefined : CHART_VALUES[chart]?.[what];
-  const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
-  // Other fields of the Service stand beside it, annotations above the `spec` of Traefik.
-  const [, beside] = /^(\S+)\.trafficDistribution(?: \(.*\))?$/.exec(value ?? '') ?? [];
-  const other = beside && `${field === 'annotations' ? beside.replace('.spec', '') : beside}.${field}`;
-  const known = what === 'service' && to === '' ? other : value;
+  const known = isPlace || (what === 'service' && to === '') ? undefined : CHART_VALUES[chart]?.[what];
   if (known !== undefined) return ` (${known}${known === NO_VALUE ? '' : to})`;
+  const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
   const release = annotations['meta.helm.sh/release-name'] ?? name;
   const isMain = [release, chart, `${release}-${chart}`].includes(name);
@@ -127,12 +123,6 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
   [/^garden\//, `Set ${IN_SEED}, or ${IN_GARDEN} where gardener-operator made the Service.`],
   [/^shoot-.*kube-apiserver$/, `Set ${IN_SEED}, ${IF_ZONAL}; with IstioTLSTermination its gateway does it.`],
   [/^shoot-/, `Set ${IN_SEED}, ${IF_ZONAL}.`],
-  // gardener/gardener#1701, #14420
-  [/^kube-system\/addons-nginx/, 'Set `spec.addons.nginxIngress.externalTrafficPolicy: Local` in the Shoot.'],
-  [
-    /^virtual-garden-istio/,
-    'Set `spec.runtimeCluster.settings.loadBalancerServices.externalTrafficPolicy: Local` in the Garden (from 2026 on).',
-  ],
   // docs/operations/seed_settings.md there, "External Traffic Policy", "Zone-Specific Settings"
   [
     /^istio-ingress/,

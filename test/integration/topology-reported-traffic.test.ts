@@ -1154,15 +1154,6 @@ const ROWS: readonly ReportedRow[] = [
     /enters through Nodes in the zone of its address/,
     /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`.* in releases from 2026 on, .* make it anew with /,
   ],
-  // Also digitalocean-cloud-controller-manager#811, kubernetes/cloud-provider-openstack#1287
-  [
-    'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/502',
-    { annotations: { 'load-balancer.hetzner.cloud/uses-proxyprotocol': 'true' }, spec: BALANCED },
-    'Effective',
-    'LoadBalancerTraffic',
-    /enters through any Node that the load balancer of Hetzner picks/,
-    /without the header of the PROXY protocol .* a host name in its place, by `load-balancer\.hetzner\.cloud\/hostname`/,
-  ],
   [
     'https://github.com/cloudnativelabs/kube-router/issues/455',
     {

@@ -256,10 +256,9 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const pointer =
     (entry.policy === 'Local' && entry.announced ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
   const note = stage === 'effective' && pointer !== '' && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
-  const isOfGardener = /^(?:virtual-garden-)?istio-ingress|^kube-system$/.test(facts.ref.namespace);
-  const inSettings = note && isOfGardener ? note.way : undefined;
+  const inSeed = note && facts.ref.namespace.startsWith('istio-ingress') ? note.way : undefined;
   const say = (evidence: string, remedy: string) => [
-    { ...cause(stage, 'LoadBalancerTraffic', evidence, inSettings ?? remedy), ...(note && { fix: [note.line] }) },
+    { ...cause(stage, 'LoadBalancerTraffic', evidence, inSeed ?? remedy), ...(note && { fix: [note.line] }) },
   ];
   const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;

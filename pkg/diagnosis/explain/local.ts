@@ -166,16 +166,6 @@ const NO_HAIRPIN =
 const HAS_HAIRPIN =
   /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:target-type=ip;|class=eks))(?=.*type=nlb;.*class=;|(?!.*preserve_client_ip\.enabled=false))/s;
 
-/** kubernetes/cloud-provider-openstack#1287, hcloud-cloud-controller-manager#727, digitalocean-cloud-controller-manager#811, scaleway-cloud-controller-manager#179 */
-const HEADED =
-  'Have its status show the address with `ipMode: Proxy` (Kubernetes 1.30 and newer, where the controller of the cloud sets it), or a host name in its place';
-const NAMED = {
-  openstack: ', by `loadbalancer.openstack.org/enable-ingress-hostname: "true"`',
-  'do-load': ', by `service.beta.kubernetes.io/do-loadbalancer-hostname`',
-  hetzner: ', by `load-balancer.hetzner.cloud/hostname`',
-  scw: ', by `service.beta.kubernetes.io/scw-loadbalancer-use-hostname: "true"`',
-};
-
 /** On which Nodes Pods do not reach the addresses by which the world does; `alone`: some of them, and not for their load balancer. */
 export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts, alone = false): Cause[] => {
   const rather = 'Have Pods use the cluster IP (the name of the Service), or ';
@@ -184,11 +174,6 @@ export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts,
   const marks = all.map((entry) => `${entry.join('=')};`).join('');
   // They know addresses only: no host names, and none that a load balancer keeps for itself.
   const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
-  if (!alone && has && /proxy-?protocol\S*=(?!false|none)/.test(marks)) {
-    const evidence = `Pods that use the address of Service ${name}: proxies take them to its Pods at once, without the header of the PROXY protocol that these wait for, and they fail.`;
-    const [, way = ''] = Object.entries(NAMED).find(([sign]) => marks.includes(sign)) ?? [];
-    return [cause('prerequisite', 'LoadBalancerTraffic', evidence, `${HEADED}${way}.`)];
-  }
   if (!alone && HAS_HAIRPIN.test(marks))
     return say(
       `Pods that use the address of Service ${name}: a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance).`,
