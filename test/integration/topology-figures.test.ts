@@ -99,8 +99,8 @@ describe('figures of kubectl topology', () => {
   });
 
   const without: readonly (readonly [name: string, file: string, stdin: string | undefined, why: RegExp])[] = [
-    ['a headless Service', 'headless', undefined, /no share can be predicted \(headless/],
-    ['a name in DNS', 'external-name', undefined, /no share can be predicted \(it is a DNS name\)/],
+    ['a headless Service', 'headless', undefined, /✗ headless: its clients choose/],
+    ['a name in DNS', 'external-name', undefined, /✗ it is a DNS name; no setting/],
     ['a Service of another proxy', 'other-proxy', undefined, /no share can be predicted \(no proxy of the cluster/],
     ['a cluster without Nodes', 'no-nodes', undefined, /no share can be predicted \(no ready Node is known\)/],
     [
@@ -109,7 +109,7 @@ describe('figures of kubectl topology', () => {
       undefined,
       /no share can be predicted \(the data plane is not known/,
     ],
-    ['a Service without endpoints', 'no-endpoints', undefined, /no share can be predicted \(no endpoint is ready\)/],
+    ['a Service without endpoints', 'no-endpoints', undefined, /✗ no endpoint is ready/],
     [
       'endpoints without zone',
       'hints-not-written',

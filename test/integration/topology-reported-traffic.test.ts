@@ -129,7 +129,7 @@ const KEPT = 'keeps to zones|by the same hints';
 /** A tick stands only beside clients that keep to zones. */
 const around = (client: string): RegExp =>
   new RegExp(
-    `^(?:!(?!.*(?:${KEPT}))|✓(?=.*(?:${KEPT}))) .*(?:all clients seen go through ${client} \\(|; ${client} \\(.*(?:goes around|calls) it)`,
+    `^(?:!(?!.*(?:${KEPT}))|✓(?=.*(?:${KEPT}))) .*(?:all clients seen go through ${client} \\(|; ${client} \\(.*(?:goe?s? around|calls) it)`,
   );
 
 const maybeAround = (client: string): RegExp => new RegExp(`^✓ through .*; ${client} \\(.*may go around it$`);
@@ -179,7 +179,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: CLOSE, endpoints: ['a:a', 'b:b'], plane: zonalCilium('1.18.0') },
     'Ineffective',
     'NoBackendForZone',
-    /^✗ ineffective: 100 % of connections that arrive stay in their zone; those of clients in c fail$/,
+    /^✗ connections of clients in c fail; ineffective: 100 % of connections that arrive stay in their zone \(NoBackendForZone\)$/,
     /First cause NoBackendForZone .*fail\. → Update the data plane: Cilium from 1\.18\.1.*Also PodsNotSpread/,
   ],
   [
@@ -361,7 +361,7 @@ const ROWS: readonly ReportedRow[] = [
     { endpoints: ['', '', ''], extra: route('gateway.envoyproxy.io/gatewayclass-controller') },
     'NotWanted',
     'NotRequested',
-    /no share can be predicted \(no endpoint has a zone\)/,
+    /^✗ all clients seen go through envoy-gateway .*; not wanted: (?!.*share)/,
     /envoy-gateway \(HTTPRoute shop\/web\): no endpoint has a zone that it could prefer, whatever it is set to(?! →).* → For connections through the cluster IP: Set/,
   ],
   [
@@ -390,7 +390,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.29.0', spec: { clusterIP: 'None' }, annotations: HINTS },
     'Ineffective',
     'Headless',
-    /^✗ ineffective: no share can be predicted \(headless: its clients choose among addresses from DNS\)$/,
+    /^✗ headless: its clients choose among addresses from DNS; no setting/,
     /clients choose among the addresses that DNS returns, .*trafficDistribution has no effect.*Give it a cluster IP/,
   ],
   [
@@ -424,7 +424,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'NotRequested',
-    /^✓ all clients seen go through consul \(Pod shop\/client\), which keeps to zones; not wanted/,
+    /^✓ all clients seen go through consul \(Pod shop\/client\), which keeps to zones; through its cluster IP 33 % .* would stay/,
     /Envoy prefers its own zone by ServiceResolver shop\/web.* For consul: nothing, it keeps to zones/,
   ],
   [
@@ -468,7 +468,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'NoSelector',
-    /no share can be predicted/,
+    /^✗ no endpoint has a zone; no setting/,
     /copies of those of cluster west\./,
   ],
   [
@@ -505,7 +505,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'NotRequested',
-    /^✗ all clients seen go through kong \(Ingress shop\/web\), which .*; not wanted: .* would stay in their zone$/,
+    /^✗ all clients seen go through kong \(Ingress shop\/web\), which .*; not wanted: [^;]*$/,
     /For kong: `kubectl annotate service web -n shop ingress\.kubernetes\.io\/service-upstream=true`/,
   ],
   [
@@ -564,7 +564,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: { ...CLOSE, selector: undefined }, endpoints: [], plane: zonalCilium('1.18.5'), extra: [OF_ENVOY] },
     'Ineffective',
     'NoSelector',
-    /^✗ ineffective: no share can be predicted \(no endpoint has a zone\)$/,
+    /^✗ no endpoint has a zone; no setting/,
     /stands for Cilium's Envoy on the Node that traffic enters/,
   ],
   [
@@ -764,7 +764,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'ZoneFailsHealthCheck',
     /no Node that may take it has one of its Pods, so it fails/,
-    /before Kubernetes 1\.19 none that is cordoned.* → Uncordon Nodes with its Pods\./,
+    /before Kubernetes 1\.19 none that is cordoned.* → Uncordon Nodes with its Pods \(/,
   ],
   [
     'https://github.com/cilium/cilium/issues/11746',
@@ -785,7 +785,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'Headless',
-    /^✗ no setting of this Service/,
+    /^✗ headless: .*; no setting of this Service/,
     /the API server calls no headless Service .* → Make it anew with a cluster IP/,
   ],
   [
@@ -909,7 +909,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'NotRequested',
-    /^✗ all clients seen go through members \(.*; of others, of which none is seen, /,
+    /^✗ all clients seen go through members \(.*; not wanted: [^;]*$/,
     /hardly anything uses this cluster IP.*none is known here; .* Other clients, of which none is seen, would take the cluster IP/,
     /kubectl patch service/,
   ],
@@ -1228,7 +1228,7 @@ const ROWS: readonly ReportedRow[] = [
     { annotations: { [`${AWS}-nlb-target-type`]: 'ip' }, spec: { type: 'LoadBalancer' }, endpoints: ['a', 'b'] },
     'NotWanted',
     'ZoneFailsHealthCheck',
-    /^✗ all clients seen go through aws-ip-targets .* of others, of which none is seen, \d+ % of connections would stay/,
+    /^✗ all clients seen go through aws-ip-targets .*; not wanted: (?!.*none is seen)/,
     /no ready endpoint in c: its NLB sends to Pods in the zone .* switch its cross-zone load balancing on \(.*=true`/,
   ],
   [
@@ -1252,8 +1252,8 @@ const ROWS: readonly ReportedRow[] = [
     { annotations: { [`${AWS}-type`]: 'nlb' }, spec: { ...LOCAL, ...UNASKED }, endpoints: ['a', 'b', 'c'] },
     'NotWanted',
     'LoadBalancerTraffic',
-    /^✗ traffic from outside .* the others fail its health check, as intended .*of which none is seen, 33 % of connections would stay/,
-    /stays on the Node .* → Nothing to do for it: .* NotRequested .* → For clients inside the cluster: Set/,
+    /^✗ traffic from outside .* the others fail its health check, as intended .*; not wanted: [^;]*$/,
+    /stays on the Node .* → Nothing to do: .* NotRequested .* → For clients inside the cluster: Set/,
   ],
   [
     'https://github.com/Azure/AKS/issues/844',
@@ -1273,7 +1273,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: { type: 'NodePort' }, endpoints: ['a', 'b', 'c'], extra: [ingress('alb'), OF_ALB] },
     'NotWanted',
     'LoadBalancerTraffic',
-    /^✗ traffic from outside enters .* of Ingress shop\/web picks; .*; of clients inside, of which none is seen, 33 % /,
+    /^✗ traffic from outside enters .* of Ingress shop\/web picks; not wanted: [^;]*$/,
     /→ Set target type ip \(.* instance targets that selects Nodes alone, and the hop from Node to Pod may cross/,
   ],
   [
@@ -2020,7 +2020,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       extra: [...members('docker.io/grafana/mimir:3.0.1').extra, headless('mimir-store-gateway-headless')],
     },
     around('headless-service'),
-    /queriers \(and .*→ `-querier\.prefer-availability-zone` for reads \(from 2\.14 up to 3\.0\)/,
+    /queriers \(distributors, .*→ `-querier\.prefer-availability-zone` for reads \(from 2\.14 up to 3\.0\)/,
   ],
   [
     'https://github.com/grafana/mimir/issues/3422',
@@ -2111,7 +2111,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/grafana/loki/issues/19557',
     members('loki-ingester'),
     around('members'),
-    /in the ring of their memberlist, and connect to all zones → none is known here; its documentation may have one/,
+    /in the memberlist ring, and connect to all zones → none is known here; its documentation may have one/,
   ],
   [
     'https://github.com/grafana/loki/pull/19558',

@@ -17,8 +17,7 @@ const none = (why: string) => ({ none: `none${why}` });
 type Setting = string | ReturnType<typeof none>;
 const NEAR = 'reads from replicas near, where the client can (Lettuce `ReadFrom`, go-redis `RouteByLatency`)';
 const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
-const BY_RING =
-  'queriers (and distributors, for ingesters) find its Pods in the ring of their memberlist, and connect to all zones';
+const BY_RING = 'queriers (distributors, for ingesters) find its Pods in the memberlist ring, and connect to all zones';
 /** The older flag was hidden, and of ingest storage alone; grafana/mimir#2284, #3107, #3422 of writes. */
 const OF_MIMIR =
   '`-querier.prefer-availability-zones` for reads (from 3.1), or `-querier.prefer-availability-zone` for reads (from 2.14 up to 3.0)';
@@ -39,8 +38,7 @@ const OF_ROCKETMQ =
   '`-Drocketmq.zone` of brokers and clients, and of these `-Drocketmq.zone.mode=true` (RocketMQ 5; before: `AllocateMachineRoomNearby` of consumers, and a `MessageQueueSelector` of producers by names of brokers; `SelectMessageQueueByMachineRoom` selects nothing; outside: `hostNetwork: true` of its Broker)';
 const BY_BROKERS = 'clients learn brokers from the one that they reach, and connect to those, in whatever zone';
 const BY_PARTITION = 'clients learn leaders of partitions from brokers, and connect to those or replicas of their rack';
-export const BY_LEADER =
-  'the member that a client reaches passes on to the one that leads (a queue, the cluster), in whatever zone that is';
+export const BY_LEADER = 'the member reached passes on to the leader (of a queue or the cluster), in whatever zone';
 export const BY_ROLES = 'its Pods find others by a membership of their own, and connect to all zones';
 const BY_WRITES = 'its Pods write to the ingesters of the ring that a hash names, in all zones';
 const BY_QUEUE = 'the server that is reached passes messages on to subscribers at others, in whatever zone';
@@ -51,8 +49,7 @@ const OF_NATS =
   '`no_advertise: true` of servers (clients then know no address but that of a Service), and subscribers of each queue group at servers of every zone: a server prefers its own, and picks others at random';
 const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatever zone, that `-storageNode` names';
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
-const BY_SHARDS =
-  'the Pod that a client reaches asks those with the shards, in all zones (and clients that sniff connect to these)';
+const BY_SHARDS = 'the Pod reached asks those with the shards, in all zones (and clients that sniff connect to these)';
 const OF_SHARDS =
   'no setting of a Service: searches prefer shards near by `cluster.routing.allocation.awareness.attributes` (Elasticsearch up to 7.x, OpenSearch with `cluster.search.ignore_awareness_attributes: false`); clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735, docs.opensearch.org "Search shard routing"
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
@@ -69,8 +66,7 @@ const OF_SCRAPER = 'a scraper for each zone, which keeps its targets by relabell
 const NONE = none(' is known here; its documentation may have one');
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
-const BY_REVISION =
-  'hardly anything uses this cluster IP: gateways reach activators by the Services of Revisions, and these choose Pods without zones';
+const BY_REVISION = 'hardly anything uses this cluster IP: gateways reach activators by other Services, without zones';
 const BY_ALERT = 'Prometheus finds its Pods by themselves, and sends each alert to all, in whatever zones they are';
 const BY_JOB = 'it has one Pod, and the Pods of the job connect to that and to one another, in whatever zone each is';
 export const IN_ONE = 'a nodeSelector or podAffinity for it and what talks to it, by topology.kubernetes.io/zone';

@@ -32,8 +32,7 @@ export const BY_ITSELF = 'it chooses among the endpoints by itself, without zone
 const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
 const KEPT = `Envoy prefers its own zone by {rule}${EVERYWHERE}`;
 /** istio/istio#39477, kyma-project.io istio "uneven-load-balancing-with-destination-rules" */
-const EVEN =
-  'where load is to be even instead, `trafficPolicy.loadBalancer.localityLbSetting.enabled: false` in {rule}, beside `outlierDetection`';
+const EVEN = 'where load is to be even instead `localityLbSetting.enabled: false` in {rule}, beside `outlierDetection`';
 const OUTLIER = '`outlierDetection` in {rule}';
 const SWITCH = '`localityLbSetting.enabled: true` beside `outlierDetection` in {rule}';
 
@@ -104,8 +103,7 @@ const OR_EVEN =
 const OF_NEWER = 'an update of Gardener: from late 2022 on it writes `outlierDetection` in {rule} (gardener#6653)';
 
 /** istio.io "Traffic Management with Multicluster" */
-export const CLUSTER_LOCAL =
-  'for its own cluster alone `serviceSettings` with `clusterLocal: true` for its host, in the configuration of the mesh';
+export const CLUSTER_LOCAL = 'for its cluster alone `clusterLocal: true` for its host in `serviceSettings` of the mesh';
 
 /** How many endpoints there are; whether one has a zone or a hint, and whether a zone has less than its share. */
 export const ANY = { count: Infinity, isZoned: true, isThin: false, hinted: false };

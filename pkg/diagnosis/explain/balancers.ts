@@ -89,8 +89,7 @@ export const TAILNET = {
 export const PUBLISHED = {
   shown: /^external-dns\.(?:alpha\.)?kubernetes\.io\/hostname$/,
   enters: 'through Nodes that external-dns publishes',
-  remedy:
-    '`externalTrafficPolicy: Local` has external-dns publish Nodes with one of its Pods alone, and keeps there what enters; under `Cluster` it publishes all.',
+  remedy: '`externalTrafficPolicy: Local` has external-dns publish Nodes with its Pods alone, where it stays.',
   announced: 'all' as const,
 };
 

@@ -110,19 +110,16 @@ export const entryOf = (facts: Facts) => {
 const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
 const ELSEWHERE = 'run its Pods on Nodes that may take it, or set `externalTrafficPolicy: Cluster`.';
 const STRANDED_REMEDY = `${LET_REMEDY} Or ${ELSEWHERE}`;
-const UNCORDON =
-  'Uncordon Nodes with its Pods. To empty them, give them a taint `NoSchedule`, move the Pods, and cordon then. From 1.19 on load balancers use cordoned Nodes too.';
+const UNCORDON = 'Uncordon Nodes with its Pods (from 1.19 on load balancers use cordoned Nodes too).';
 // metallb/metallb#302, #933, #976
 const OLD_SPEAKER = /metallb\S*speaker:v0\.(?:\d|10)\./;
 const NARROW_REMEDY = `Update MetalLB: from 0.11 on, under externalTrafficPolicy Cluster, any speaker announces. Or: ${LET_REMEDY}`;
 // siderolabs/talos#9960
 const MARKED_REMEDY =
   'Take the label off Nodes that are to take it; that of Talos is written back, unless it leaves `machine.nodeLabels` of the machine configuration (`$patch: delete`).';
-const LEFT_OUT =
-  'As the policy intends: the load balancer leaves these Nodes out. Run a Pod in every zone where each of them is to take traffic.';
+const LEFT_OUT = 'As the policy intends, the load balancer leaves these Nodes out. For all zones: a Pod in each.';
 // metallb/metallb#926, aws/containers-roadmap#2024, kubernetes/ingress-nginx#8312
-const OR_CLUSTER =
-  ' Or set `externalTrafficPolicy: Cluster`: then Nodes without a Pod take it too and pass it on, and Pods see no addresses of clients.';
+const OR_CLUSTER = ' Or set `externalTrafficPolicy: Cluster`: all Nodes pass it on then, and hide the client address.';
 
 // kubernetes/kubernetes#85643, KEP-1669
 const DROPPING_REMEDY =
@@ -225,13 +222,11 @@ export const isGateway = ({ service, callers, index: { bypasses } }: Facts): boo
   bypasses.watchers.receivers.some(({ runner, isProxy }) => isProxy && selects(service, runner)) &&
   (service.spec?.type !== 'NodePort' || callers.length === 0);
 
-const KEPT =
-  'Nothing to do for it: without a second hop it crosses no zone from that Node on. What asks for zones counts for clients inside the cluster alone.';
+const KEPT = 'Nothing to do: it crosses no zone from that Node on. What asks for zones counts for clients inside.';
 const NARROW = 'Pods of that zone take all that enters: without what asks for zones all Pods of the Service share it. ';
 const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
-const BOTH =
-  'gets Pods of that Node alone, or fails: before kube-proxy 1.24 internalTrafficPolicy Local counts for what comes from outside too';
+const BOTH = 'gets Pods of that Node or none: before kube-proxy 1.24 internalTrafficPolicy Local counts for it too';
 const BOTH_REMEDY = 'Update kube-proxy to 1.24 or newer, where the policy counts for clients inside alone.';
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */

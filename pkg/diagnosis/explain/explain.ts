@@ -107,7 +107,7 @@ const PLACED = [
 
 /** kubernetes-sigs/cluster-api-provider-gcp#569 */
 const WORKERS =
-  'Nothing to do for traffic. Pods in other zones need Nodes there that take them (Cluster API: a MachineDeployment with `failureDomain` for each).';
+  'Nothing to do for traffic. Pods in other zones need Nodes there (Cluster API: a `failureDomain` each).';
 
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {

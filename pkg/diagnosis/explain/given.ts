@@ -119,8 +119,7 @@ const sharesCause = (facts: Facts): Cause[] => {
 
 const WRITTEN_BEFORE = 'Have the slice written anew: its endpoints take the zone of their Node then.';
 const LOST_NODE = 'Its Node is gone, or was not read. Delete the Pod where nothing else does: its endpoint goes too.';
-const LEASE_REMEDY =
-  'Delete the lease of that address in etcd (`/registry/masterleases/<address>`): API servers write these endpoints from leases, over what is changed by hand.';
+const LEASE_REMEDY = 'Delete its lease in etcd (`/registry/masterleases/<address>`), by which API servers write it.';
 
 /** Providers whose clusters are in one datacenter: DigitalOcean, Linode, Vultr. */
 const WITHOUT_ZONES = /^(?:doks\.digitalocean|lke\.linode|vke\.vultr)\.com\//;
@@ -289,8 +288,7 @@ export const apiServerCause = ({ name, endpoints, nodes, snapshot, index: { hash
   if (unready.length > 0) return say(stays, `${MEND_SERVER} ${usual}`);
   const masters = nodes.filter(isControlPlane).length;
   const one = ` That is one for ${masters} Nodes of the control plane: as the address of a load balancer many send nothing back to the host that a connection came from, and these Nodes lose some.`;
-  const turns =
-    ' kube-proxy in IPVS mode takes them in turn (rr) and begins on each Node with the same one: it gets most where Nodes connect once.';
+  const turns = ' kube-proxy in IPVS mode takes them in turn, from the same one on each Node: that gets most.';
   if (endpoints.length === 1 && masters > 1)
     return say(one, `Start each API server with \`--advertise-address\` of its own. ${usual}`);
   const isIpvs = !hashing && itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'ipvs');

@@ -130,8 +130,7 @@ export const blindCauses = ({ blind, name }: Facts): Cause[] =>
   });
 
 // kubernetes/kubernetes#121590; mh takes ports into account (#115527).
-const SCHEDULER_REMEDY =
-  'Use another scheduler of IPVS: `rr` (the default), or with kube-proxy from 1.27 on `mh`, which then counts ports too.';
+const SCHEDULER_REMEDY = 'Use another scheduler of IPVS: `rr` (the default), or from 1.27 on `mh`, which counts ports.';
 /** kube-router pkg/controllers/proxy; dh hashes the cluster IP, of which there is one. */
 const SCHEDULER = 'kube-router.io/service.scheduler';
 

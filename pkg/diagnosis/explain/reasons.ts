@@ -18,30 +18,24 @@ export const DIAGNOSIS_REASONS = {
   ApiServer:
     'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. Clients keep their HTTP/2 connection to the one that they reached, and one that was restarted has few: `--goaway-chance` of all API servers (not on EKS) has clients connect anew now and then. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too: less where agents on every Node watch, or poll at longer intervals.',
   PortOfSomePods: 'Give all its Pods the port, or the port a Service of its own, whose selector leaves out the others.',
-  Evacuated:
-    'Nothing to do: `kubectl topology evacuations` says why and until when, and `kubectl topology return` with the zone ends it.',
+  Evacuated: 'Nothing: `kubectl topology evacuations` says why and until when, `kubectl topology return ZONE` ends it.',
   NodeWithoutZone: `Label the Node with \`topology.kubernetes.io/zone\`. ${USE_FIELD} Nodes.`,
   NodeWithoutCpu: `See why the kubelet of the Node reports no \`status.allocatable.cpu\`. ${USE_FIELD} CPU.`,
   ControlPlaneNodes: `Add worker Nodes to the zone, or take the label \`node-role.kubernetes.io/control-plane\` from Nodes that run workloads. ${USE_FIELD} roles.`,
   HintsLost: `Change the Service (an annotation will do) or restart one Pod. ${USE_FIELD} CPU and keeps its hints.`,
   SlicesBehind:
     'Change the Service (an annotation will do): the controller writes its slices anew; those of other writers have to be fixed there. Where nothing comes of it, see whether kube-controller-manager runs its EndpointSlice controller (its log), and restart it.',
-  HintsNotWritten:
-    'See whether the EndpointSlice controller runs (kube-controller-manager, its logs and events), and whether its version knows the field.',
+  HintsNotWritten: 'See whether kube-controller-manager runs (logs, events), and whether its version knows the field.',
   WebhookMissing: 'Install `endpointslice-webhook`, or from 1.31 use `spec.trafficDistribution` instead of the label.',
   WebhookWithoutEndpoint: 'See why its Pods are not ready; the settings-reconciler repairs the slices once they are.',
-  WebhookCertificateExpired:
-    'Renew the authority; the webhook does so itself where its built-in one is in use and it may write its Secret and configuration.',
-  WebhookDoesNotSelect:
-    'Include the namespace in the configuration of the webhook (`kube-system`, `default` and its own are left out unless listed).',
+  WebhookCertificateExpired: 'Renew the authority, or let the webhook write its Secret and its configuration.',
+  WebhookDoesNotSelect: 'List the namespace in the configuration of the webhook (also `kube-system` or `default`).',
   WebhookSkipped: 'Any write to the slice adds the hints; the settings-reconciler makes one if it runs.',
-  FlowPolicyMissing:
-    'Install `flow-controller`, see whether it is ready and leads (its Lease), and whether its `namespaceSelector` selects the namespace.',
+  FlowPolicyMissing: 'See whether `flow-controller` is ready, leads, and its `namespaceSelector` takes the namespace.',
   ObserveOnly: 'Remove `spec.mode` from the FlowPolicy, or set it to `Enforce`, if the plan is to be followed.',
   LoadNotObserved:
     'For `NoCapacity` set CPU requests on all containers, or `spec.capacity.value`; else see whether the source of the metrics answers (metrics-server, Prometheus), and `spec.metrics` of the FlowPolicy.',
-  PlanNotInForce:
-    'Do what the condition says; each of its reasons is in "Keep traffic in its zone as far as load allows" (docs/usage/load-aware.md).',
+  PlanNotInForce: 'Do what the condition says; docs/usage/load-aware.md explains each of its reasons.',
   PlanSpread: 'Add replicas in zones whose clients ask for most, or accept it: hints come back when demand allows.',
   SingleEndpoint: 'Run more replicas, at least one per zone.',
   PodsNotSpread: `${SPREAD}, and at least as many replicas as zones.`,
@@ -49,8 +43,7 @@ export const DIAGNOSIS_REASONS = {
   UnevenLoad:
     'Spread the Pods as the clients are spread (a topologySpreadConstraint with `maxSkew: 1`, or one Deployment per zone), or see with `kubectl topology simulate` what the strategies `proportional` and `load-aware` would do.',
   StickyClients: 'Set `sessionAffinity: None` where no session has to stay, or have the proxy keep sessions by cookie.',
-  NoGrowth:
-    'Add an autoscaler, or scale each zone by itself (one Deployment per zone): once traffic stays in its zone, load follows the clients.',
+  NoGrowth: 'Add an autoscaler, or one Deployment per zone: once traffic stays in its zone, load follows the clients.',
   LoadBalancerTraffic: 'Let the load balancer send to targets of its own zone, where it can.',
   ZoneFailsHealthCheck:
     'Run a Pod in every zone of the load balancer. Where it keeps to zones (an NLB with cross-zone load balancing off), clients of its address in that zone fail.',
@@ -64,8 +57,7 @@ export const DIAGNOSIS_REASONS = {
   NoNodes: 'Include them: `kubectl get nodes,services,endpointslices -A -o yaml`.',
   NodeIgnored:
     'Update the data plane: kube-proxy (on EKS an add-on) reads hints for Nodes from 1.34 on, Calico eBPF from 3.31.5, Cilium from 1.20. On a DaemonSet `internalTrafficPolicy: Local` keeps them there without fallback.',
-  ProxyMissedItsZone:
-    'Restart kube-proxy on the Nodes from which traffic crosses, and look for "node is missing label" in its log (verbosity 2).',
+  ProxyMissedItsZone: 'Restart kube-proxy on Nodes from which traffic crosses (in its log: "node is missing label").',
 };
 
 export const CHECK_REASONS = {
@@ -76,8 +68,7 @@ export const CHECK_REASONS = {
   SpreadTooWide: 'Set `maxSkew: 1`.',
   OnePerZone:
     'Replace that podAntiAffinity by a topologySpreadConstraint on `topology.kubernetes.io/zone` with `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`.',
-  SpreadOnlyPreferred:
-    'Use a topologySpreadConstraint with `whenUnsatisfiable: DoNotSchedule` if every zone has capacity, or accept it.',
+  SpreadOnlyPreferred: 'Use a topologySpreadConstraint with `whenUnsatisfiable: DoNotSchedule` if every zone has room.',
   PinnedToOneZone: 'Allow every zone that has clients, or run one workload per zone.',
 };
 

@@ -93,8 +93,7 @@ const VOLUMES_REMEDY =
 const SOFT_FOR_NEW = ' They do with a topologySpreadConstraint that is `ScheduleAnyway`, which leaves none pending.';
 const EACH_REMEDY = // grafana/mimir#1729
   'Hold each of these workloads in a zone of its own, as their program counts them: by a nodeSelector on `topology.kubernetes.io/zone` (in charts of Grafana `zoneAwareReplication.zones[].nodeSelector`), or a podAntiAffinity by zone to other Pods of the same `rollout-group`.';
-const SHARED_REMEDY =
-  'Its Pods share a volume: others run in other zones only where that is ReadWriteMany there too. Else clients there cross, or have to run beside it.';
+const SHARED_REMEDY = 'Its Pods share a volume: others run in other zones only where it is ReadWriteMany there too.';
 
 export const STORE_REMEDY =
   'Clients in other zones cross, whatever the Service asks for. Another replica would be a store of its own, or a cluster (Trino), unless the program is set up to copy its data. The client that asks most of it can run in its zone: give it a podAffinity to this Pod with `topologyKey: topology.kubernetes.io/zone`.';

@@ -129,7 +129,7 @@ const CILIUM_TOPOLOGY_ON = [
 ];
 
 const BY_GUIDE =
-  '# one minor release after the other, by the upgrade guide of Cilium, with `loadBalancer.serviceTopology: true` in the values of its chart';
+  '# one minor release after the other (upgrade guide of Cilium), with `loadBalancer.serviceTopology: true`';
 
 /** Where another one installs Cilium: where its values are set there (kubernetes/kops#12918, docs.rke2.io/helm). */
 const installerOf = ({ labels, release: helm }: Facts['index']['bypasses']['daemonSets'][number]) => {

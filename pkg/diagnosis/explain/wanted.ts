@@ -97,10 +97,8 @@ const PICKED =
 /** grpc/grpc-java#10708, stackrox/stackrox#9643 */
 const KEPT_HEADLESS =
   'Leave it headless: behind a cluster IP each such client has one Pod for all its requests. Zones count where clients choose by them, or a proxy in between (a mesh, a Gateway).';
-const CALL_REMEDY =
-  'Make it anew with a cluster IP, which cannot be added, or start API servers with `--enable-aggregator-routing=true`.';
-const AUTO_DNS_REMEDY =
-  'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node. Pods of the CoreDNS add-on would serve Nodes of other kinds only.';
+const CALL_REMEDY = 'Make it anew with a cluster IP, or start API servers with `--enable-aggregator-routing=true`.';
+const AUTO_DNS_REMEDY = 'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node, not the CoreDNS add-on.';
 const PORT_REMEDY = 'Give the port of the container that name, or set `targetPort` to its number.';
 const UNWRITTEN_REMEDY =
   'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh). Where they are of the other family, make the Service anew with that in `spec.ipFamilies`: the first cannot be changed.';
@@ -109,8 +107,7 @@ const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` an
 /** Labels of slices that are copies: of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */
 const SOURCE_CLUSTER = ['multicluster.kubernetes.io/source-cluster', 'mirror.linkerd.io/cluster-name'];
 
-const IMPORT_REMEDY =
-  'What imports the Service writes its slices: see there whether it copies zones and hints. Endpoints of other clusters are in zones of theirs.';
+const IMPORT_REMEDY = 'What imports the Service writes its slices: see there whether it copies zones and hints.';
 
 /** Clusters that slices are copied from, in name order. */
 export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'service'>): string[] => {
@@ -195,8 +192,7 @@ const spellingHint = (value: string, planned: boolean): string => {
   return near ? ' Only "Auto" and "auto" are recognised.' : '';
 };
 
-const ETCD_REMEDY =
-  'Switch topologyAwareRouting on in the Seed or Garden: hints follow at once. Only etcd-druid may write the Service; the setting follows with its next write.';
+const ETCD_REMEDY = 'Switch topologyAwareRouting on in the Seed or Garden: etcd-druid alone may write the Service.';
 
 /** In its spec, or as it was applied: the API server drops it from 1.22 on. */
 export const GONE_KEYS =

@@ -15,11 +15,9 @@ export const STATUS_REASONS = {
   AdmissionMissing: 'See the log of the webhook: it registers itself, unless the chart does (`registration: chart`).',
   RegistrationWithoutInstallation: 'Delete the MutatingWebhookConfiguration if that installation is gone for good.',
   AuthorityMissing: 'Check whether another writer empties the field; the webhook restores it at its next check.',
-  AuthorityExpiring:
-    'It should have been rotated: see the log of the endpointslice-webhook, or renew the certificates that are mounted.',
+  AuthorityExpiring: 'See why the endpointslice-webhook did not rotate it (its log), or renew mounted certificates.',
   NoReadyWebhook: 'See why the Pods of the endpointslice-webhook are not ready.',
-  AdmissionNotActing:
-    'See whether API servers reach the Service of the webhook (network policies, firewall, its certificate), and its log.',
+  AdmissionNotActing: 'See whether API servers reach the webhook (network policy, firewall, certificate), and its log.',
   AdmissionRefuses: 'Bring the webhook back, or set `failurePolicy: Ignore` until it is back.',
   ServicesIneffective: 'See `kubectl topology audit` for all of them, or `kubectl topology explain` for one.',
 };

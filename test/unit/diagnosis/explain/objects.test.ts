@@ -53,7 +53,7 @@ describe('explain: the Service of the API server', () => {
       'kubernetes/kubernetes#121591',
       undefined,
       [ipvs],
-      /begins on each Node with the same one/,
+      /in turn, from the same one on each Node/,
       /iptables or nftables mode\.$/,
     ],
     [
