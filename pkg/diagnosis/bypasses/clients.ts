@@ -196,7 +196,7 @@ export const CLIENTS = clients({
   'calico-typha': { decides: 'calico-node connects to its Pods', source: 'projectcalico/calico typha/pkg/discovery' },
   gateway: unknownOf('GatewayClass', 'spec.controllerName'),
   'headless-service': {
-    decides: 'clients that take addresses of the same Pods from it connect to Pods, whatever hints say',
+    decides: 'clients (or its Pods, to pass requests on) connect to addresses that it gives, whatever hints say',
     source: 'Kubernetes documentation "Headless Services"; grafana/loki#19558, strimzi-kafka-operator#6610',
   },
   'aws-ip-targets': {

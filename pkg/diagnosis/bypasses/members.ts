@@ -9,8 +9,8 @@ import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { addressesOf } from './kinds.ts';
-import { AGENTS, ANY_ANSWERS, BY_LEADER, BY_ROLES, GOES_ON, MANAGES } from './programs.ts';
-import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING, STORES } from './programs.ts';
+import { AGENTS, ANY_ANSWERS, BY_LEADER, BY_ROLES, BY_SLOT, GOES_ON, MANAGES } from './programs.ts';
+import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING, SHARDS, STORES } from './programs.ts';
 import type { Client } from './types.ts';
 import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
 
@@ -206,6 +206,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   const object = `Service ${keyOf(service)}`;
   const scraped = isScraped(service) && 'scraped';
   const signs = [
+    ...own.flatMap((at) => (at.set?.includes(SHARDS) ? { object: objectTitle(at), field: 'set', value: SHARDS } : [])),
     ...own.flatMap((each) => imagesOf(each).map((value) => ({ object: objectTitle(each), field: 'image', value }))),
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: scraped || `:${port}` })),
     ...[twin ?? service, service].map((at) => ({ object, field: 'metadata.name', value: nameOf(at).slice(0, 253) })),
@@ -245,11 +246,11 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
     const known = row && ((decides ? isAny : !row.none) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
-  const all = always === 'surely' && !behind && callerOf(service) === undefined;
+  const all = always === 'surely' && !behind && (decides === BY_SLOT || callerOf(service) === undefined);
   // kubernetes/kops#1998
   const isOne = OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1;
   if (isOne || (leader && LEADS.test(podsOf(service)))) return [];
-  if (twin === undefined || (behind && callerOf(twin) === undefined)) {
+  if (twin === undefined || ((behind || decides === BY_SLOT) && callerOf(twin) === undefined)) {
     const evidence = always === undefined ? undefined : signs.find(({ value }) => sign?.test(value));
     return evidence ? [{ client: 'members', evidence, possible: !isSure, behind, own: ways, all }] : [];
   }

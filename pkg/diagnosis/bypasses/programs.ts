@@ -32,8 +32,8 @@ const OF_REDPANDA =
   'follower fetching (KIP-392), which Redpanda has from 23.2 on: `client.rack` of consumers, with `enable_rack_awareness` of the cluster and `rack` of each broker (`rackAwareness.enabled: true` of its chart){rack}';
 const OF_KAFKA =
   'rack awareness (KIP-392): `client.rack` of consumers, whose library has to have it, with `broker.rack` and `replica.selector.class` of the brokers{rack}';
-const OF_VALKEY =
-  'in a cluster a client that reads from replicas of its zone (Valkey 8.0 and newer: `availability-zone` of servers, AZ affinity of GLIDE or rueidis)';
+export const SHARDS = '`cluster-enabled yes`';
+const OF_VALKEY = `with ${SHARDS} a client that reads from replicas near (Lettuce \`ReadFrom\`, go-redis \`RouteByLatency\`; Valkey 8.0 and newer: \`availability-zone\` of servers, AZ affinity of GLIDE or rueidis)`;
 const OF_ROCKETMQ =
   '`-Drocketmq.zone` of brokers and clients, and of these `-Drocketmq.zone.mode=true` (RocketMQ 5; before: `AllocateMachineRoomNearby` of consumers, and a `MessageQueueSelector` of producers by names of brokers; `SelectMessageQueueByMachineRoom` selects nothing; outside: `hostNetwork: true` of its Broker)';
 const BY_BROKERS = 'clients learn brokers from the one that they reach, and connect to those, in whatever zone';
@@ -53,7 +53,7 @@ const BY_SHARDS = 'the Pod reached asks those with the shards, in all zones (and
 const OF_SHARDS =
   'no setting of a Service: searches prefer shards near by `cluster.routing.allocation.awareness.attributes` (Elasticsearch up to 7.x, OpenSearch with `cluster.search.ignore_awareness_attributes: false`); clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735, docs.opensearch.org "Search shard routing"
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
-const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone it is';
+export const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone';
 const BY_HELLO =
   'drivers learn the members from the one that they reach, and connect to these (older ones with `replicaSet` only; none with `directConnection=true`)';
 const BY_COPY = 'what is written at the member that is reached goes on to all others, in all zones';
@@ -64,7 +64,7 @@ const BY_NAME = 'clients take brokers from its name servers, and connect to thos
 export const BY_SCRAPE = 'scrapers connect to every Pod behind it';
 const OF_SCRAPER = 'a scraper for each zone, which keeps its targets by relabelling (`attach_metadata: {node: true}`)';
 const NONE = none(' is known here; its documentation may have one');
-const NOT_SMART = 'clients that are not smart (BASIC, unisocket) keep to a cluster IP';
+const NOT_SMART = 'clients that are not smart (BASIC, unisocket, no partition awareness) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 const BY_REVISION = 'hardly anything uses this cluster IP: gateways reach activators by other Services, without zones';
 const BY_ALERT = 'Prometheus finds its Pods by themselves, and sends each alert to all, in whatever zones they are';
@@ -88,9 +88,9 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   // VictoriaMetrics/VictoriaMetrics#6516; kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/^scraped$/, OF_SCRAPER, 'surely', BY_SCRAPE],
   [/exporter|kube-state-metrics/, OF_SCRAPER, true, BY_SCRAPE],
-  // zalando/postgres-operator#1119
-  [/acid\/pgbouncer/, OF_POOLER, true, OF_DATABASE],
+  [/acid\/pgbouncer/, OF_POOLER, true, OF_DATABASE], // zalando/postgres-operator#1119
   [/tiproxy/, '`zone` in `location-labels` of PD: from 1.1 on it prefers servers there', true, OF_DATABASE],
+  [/twemproxy|mcrouter/, none(': each key is on one server'), true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
   // spotahome/redis-operator#368, #106; bitnami/charts#13952
   [/^:26379$/, `asking Sentinel (port 26379) for the primary, and ${NEAR}`, 'alone', BY_SENTINEL],
@@ -99,7 +99,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/automq/, '`automq_az=ZONE` in `client.id`, with `automq.zonerouter.channels` of brokers', /^:909\d$/, BY_BROKERS],
   [/warpstream|bufstream/, '`ws_az=ZONE` in `client.id` (of Bufstream `zone=ZONE`)', /^:909\d$/, BY_BROKERS],
   [/kafka-connect/, none(' is needed for its REST API; `consumer.client.rack` of workers for topics'), true, BY_LEADER], // strimzi/strimzi-kafka-operator#6492
-  [/kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
+  [/^(?!.*schema-?registry).*kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
   // apache/pulsar#3104, #3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
   [/pulsar|^:6650$/, none(' for a topic: one broker serves it; near clients by `ns-isolation-policy`'), /^:665\d$/],
@@ -112,9 +112,9 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/\bvault(?:-enterprise)?[:@]|openbao|zeebe|^:26500$/, none(': which member leads is elected'), 'several', BY_LEADER],
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
   [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
-  // ClickHouse/ClickHouse#55110, #65570; typesense.org "High Availability"
+  // ClickHouse/ClickHouse#55110, #65570; typesense.org "High Availability"; docs.confluent.io "Single Primary Architecture"
   [/clickhouse-keeper/, OF_KEEPER, true, BY_LEADER],
-  [/zookeeper|typesense|^:2181$/, 'reads need none: the member that is reached answers them', true, BY_LEADER],
+  [/zookeeper|typesense|schema-?registry|^:2181$/, 'reads need none: any member answers them', true, BY_LEADER],
   [/consul-server/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
   // grafana/mimir#10214, #13045, #13756
   [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING],
@@ -125,10 +125,8 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   // grafana/mimir#13636, #16177
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
   [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-\w+)|cortex(?!-t)|temporalio|^:723[3-5]$/, NONE, true, BY_ROLES],
-  // VictoriaMetrics/VictoriaMetrics#4792
-  [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES],
-  // vitessio/vitess#3355
-  [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES],
+  [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES], // VictoriaMetrics/VictoriaMetrics#4792
+  [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES], // vitessio/vitess#3355
   [/-(?:driver|head)-svc$/, `${IN_ONE} (\`spark.kubernetes.node.selector.*\` of Spark)`, true, BY_JOB], // kubeflow/spark-operator#2102, kuberay#2117
   [/-serve-svc$/, none(' is needed: `RAY_SERVE_PROXY_PREFER_LOCAL_AZ_ROUTING` is on by default'), true, BY_PARTS], // ray-project/ray python/ray/serve/_private/constants.py
   [/talon-gateway/, '`TALON_ZONE_AFFINITY=true` (and `TALON_ZONE`, or its Node)', true, BY_ROLES], // milvus-io/talon#532
@@ -143,12 +141,11 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/\b(?:starrocks|milvus|skywalking-oap|spicedb|quickwit|risingwave|greptime|presto)/, NONE, true, BY_ROLES], // apache/skywalking advanced-deployment.md; authzed/docs#387; quickwit-oss/quickwit node-config.md; docs.risingwave.com, docs.greptime.com on architecture; prestodb/presto concepts.rst
   [/\balluxio\b/, '`alluxio.locality.rack` with the zone, of workers and clients', true, BY_SLOT], // Alluxio/alluxio#7893
   [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
-  // thanos-io/thanos#5335
-  [/\bminio\b|dgraph|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS],
+  // thanos-io/thanos#5335; docs.cloudera.com "Apache Impala Overview"; m3db.io "M3 Coordinator"; doc.akka.io reference.conf, "Cluster Sharding"
+  [/\bminio\b|dgraph|impala|m3coordinator|^:25520$|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS],
   // thanos.io/tip/components/receive.md; thanos-io/thanos#3820, #6369
   [/thanos-receive|^:19291$/, '`az` in hashrings.json (ketama, from 0.32 on) spreads copies', true, BY_HASHRING],
-  // rook/rook#15588, #15762
-  [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD],
+  [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD], // rook/rook#15588, #15762
   [/thanos-store\w*|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306, #4382
   [/^:10911$/, OF_ROCKETMQ, 'surely', BY_NAME],
@@ -170,6 +167,8 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/mongos\b|mongodb-sharded/, '`readPreference=nearest`, or tags of its zone, for reads', true, BY_PARTS],
   // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
   [/mongo(?!.*-search)|^:27017$/, '`readPreference=nearest`, or tags of its zone, for reads', 'several', BY_HELLO],
+  [/hdfs|^:9866$/, '`net.topology.script.file.name` of NameNodes, a rack for each zone', true], // hadoop.apache.org "Rack Awareness"
+  [/nebula-graphd/, '`prioritize_intra_zone_reading` of graphd (Enterprise)', true, BY_ROLES], // vesoft-inc/nebula-docs#2250
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
   [/serving\/cmd\/activator/, NONE, 'surely', BY_REVISION],
@@ -180,6 +179,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   // bitnami/charts#5201
   [/memcached|^:11211$/, none(': each key is on one member, and one in a zone of its own misses writes elsewhere')],
   // PayU/redis-operator#152; redis.io "Redis cluster specification"
+  [/^`cluster-enabled yes`$/, OF_VALKEY, 'surely', BY_SLOT], // redis/rueidis#934
   [/redis-?cluster/i, NEAR, 'several', BY_SLOT],
   // valkey-io/valkey-io.github.io#186
   [/^(?!.*(?:keydb|dragonfly)).*(?:redis|valkey)|^:6379$/, OF_VALKEY],

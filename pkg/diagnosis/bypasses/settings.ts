@@ -54,7 +54,7 @@ const BY_RULE: Readonly<
   // Envoy "min_cluster_size"; kgateway docs "Zone-aware routing", kgateway#13978, #14288
   few: ['{rule} has no effect on fewer endpoints than its `minEndpointsThreshold` (6 by default)', 'a lower one there'],
   soft: ['Envoy prefers its own zone by {rule}, and sends to others what is too much for it', '`force: {}` there'],
-  blind: ['{rule} needs the zone as a label of gateway Pods, and none has it', 'topology.kubernetes.io/zone there'],
+  blind: ['{rule} lacks the zone of gateway Pods', '`KGATEWAY_NODE_ZONE` or label topology.kubernetes.io/zone there'],
   // envoyproxy/gateway#6763
   unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'],
   // istio/istio#39792, #48302, #46295
@@ -109,7 +109,7 @@ export const CLUSTER_LOCAL = 'for its cluster alone `clusterLocal: true` for its
 export const ANY = { count: Infinity, isZoned: true, isThin: false, hinted: false };
 
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
-interface Seen extends Partial<Record<'image' | 'from', string>>, Readonly<typeof ANY> {
+interface Seen extends Partial<Record<'image' | 'from' | 'steering', string>>, Readonly<typeof ANY> {
   readonly rules: readonly EntryObject[];
   readonly mesh: Readonly<Record<'off' | 'root' | 'distribute', string>>;
   readonly entry?: EntryObject;
@@ -150,12 +150,12 @@ export const imageRelease = (image: string) => imageVersion(image.replace(/:(?:s
 
 /** Why the object that decides keeps no zone although it is meant to. */
 const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
-  const { count, isThin, entries, image = '', clients = [], services, proxies } = seen;
+  const { count, isThin, entries, image = '', clients = [], services, proxies, steering = '' } = seen;
   const { least = '0', forced } = rule?.settings ?? {};
   if (locality === 'kept' && count < Number(least)) return 'few';
   if (locality === 'kept' && least !== '0' && forced === undefined && isThin) return 'soft';
   const isBlind = proxies.length > 0 && proxies.every(({ labels }) => !labels['topology.kubernetes.io/zone']);
-  if (rule?.kind === 'BackendConfigPolicy' && isBlind) return 'blind';
+  if (rule?.kind === 'BackendConfigPolicy' && isBlind && !/kgateway_node_zone/i.test(steering)) return 'blind';
   const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
   const version = imageRelease(image);

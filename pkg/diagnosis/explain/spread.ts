@@ -113,7 +113,7 @@ export const isStore = (workloads: readonly Pick<Workload, 'images' | 'kind' | '
   );
 
 const HARDER_REMEDY =
-  'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`: then a Pod waits for room in the zone that lacks it.';
+  'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`, with as many replicas as zones (`minReplicas` of an autoscaler): then a Pod waits for room in the zone that lacks it.';
 
 const MOVE_ONE =
   'Delete one of its Pods: the podAntiAffinity is a preference, which counts when a Pod is placed, and the next one goes to another Node that has room. For zones: ';
@@ -165,7 +165,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (isBare) return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? grown : APART_REMEDY);
   const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
   const revises = byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : BY_REVISION;
-  const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed${revises && older}, and moves none later.`;
+  const soft = `is a preference only${whenUnsatisfiable === undefined ? '' : ' (ScheduleAnyway)'}${shrunk}. It counts when Pods are placed${revises && older}, and moves none later.${hasFew(facts) ? ` ${few}` : ''}`;
   const isSeen = facts.index.bypasses.images.some((image) => image.includes('/descheduler'));
   const harder = held ?? karpenterRemedy(facts, workload, zones) ?? `${scaling}${HARDER_REMEDY}${revises}`;
   if (whenUnsatisfiable === 'ScheduleAnyway')

@@ -133,14 +133,13 @@ const constraintOf = (item: Fields, podLabels: StringMap) => ({
 });
 
 /** Zones that a required node affinity allows. Terms are alternatives: one that names no zones allows all, which is undefined. */
-const affinityZones = (podSpec: Fields): string[] | undefined => {
-  const path = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+const affinityZones = (terms: ReturnType<typeof selectorsOf>): string[] | undefined => {
   const isZone = /^(?:topology|failure-domain\.beta)\.kubernetes\.io\/zone$/;
-  const terms = listIn(podSpec, path).map((term) =>
-    listIn(term, 'matchExpressions').find((each) => isZone.test(textIn(each, 'key')) && each['operator'] === 'In'),
+  const named = terms.map(({ matchExpressions = [] }) =>
+    matchExpressions.find(({ key, operator }) => isZone.test(key) && operator === 'In'),
   );
-  const zones = terms.flatMap((expression) => textsIn(expression, 'values'));
-  return zones.length === 0 || terms.includes(undefined) ? undefined : zones;
+  const zones = named.flatMap((expression) => expression?.values ?? []);
+  return zones.length === 0 || named.includes(undefined) ? undefined : zones;
 };
 
 /** Topology keys of terms, required or preferred, that select the workload's own Pods. */
@@ -170,7 +169,7 @@ const isHeld = (object: Fields): boolean =>
 
 /** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs, or an autoscaler balances zones. */
 const STEERS =
-  /^(?:--?(?:enable-topology-aware-routing|balance-similar-node-groups|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?serverstransport\.maxidleconnsperhost=-1|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true)$/gim;
+  /^(?:--?(?:enable-topology-aware-routing|balance-similar-node-groups|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?serverstransport\.maxidleconnsperhost=-1|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true|kgateway_node_zone=.+)$/gim;
 
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
@@ -214,7 +213,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       apartByNode: ifTrue(repels.includes('kubernetes.io/hostname')),
       /** Alternatives by which Nodes are selected. */
       nodeTerms: terms.length === 0 ? undefined : terms,
-      allowedZones: selected === undefined ? affinityZones(podSpec) : [selected],
+      allowedZones: selected === undefined ? affinityZones(terms) : [selected],
       tolerations: tolerations.length === 0 ? undefined : tolerations,
       steering: args.join('\n').match(STEERS)?.join(' '),
       /** Of the present template, where a roll-out is under way. */
