@@ -910,7 +910,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through members \(.*; not wanted: [^;]*$/,
-    /hardly anything uses this cluster IP.*none is known here; .* Other clients, of which none is seen, would take the cluster IP/,
+    /hardly anything uses this cluster IP.*none is there, .* Other clients, of which none is seen, would take the cluster IP/,
     /kubectl patch service/,
   ],
   [

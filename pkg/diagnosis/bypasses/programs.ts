@@ -171,7 +171,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/nebula-graphd/, '`prioritize_intra_zone_reading` of graphd (Enterprise)', true, BY_ROLES], // vesoft-inc/nebula-docs#2250
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   // knative/serving#13581, #14615
-  [/serving\/cmd\/activator/, NONE, 'surely', BY_REVISION],
+  [/serving\/cmd\/activator/, none(' is there, short of a cluster for each zone'), 'surely', BY_REVISION],
   // prometheus.io/docs/alerting/latest/alertmanager "High Availability"
   [/prometheus\/alertmanager:/, none(' is needed: all of them are to get each alert'), 'several', BY_ALERT],
   [/-dapr$/, none(' for calls by Dapr; one by the name of the Service takes its cluster IP (dapr/dapr#3794)')],

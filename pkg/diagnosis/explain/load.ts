@@ -249,7 +249,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const from = callers.flatMap(({ by, scheme = '', runner }) => [by, scheme, ...runner.images]);
   const both = `${from.join()} to ${images.join()}`;
   // Those that clients name come first.
-  const called = callers.map(({ port = '' }) => port);
+  const called = callers.map(({ port = '', scheme }) => (scheme === 'world' ? '' : port));
   const isNamed = (own?: ServicePort): boolean =>
     [`${own?.port}`, own?.name ?? '-'].some((text) => called.includes(text));
   const isOther = (own: ServicePort): boolean => !isNamed(own) && called.length > 0 && !called.includes('');
