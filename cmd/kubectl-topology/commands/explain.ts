@@ -2,7 +2,7 @@
 import { defined } from '../../../pkg/apis/values.ts';
 import { explain as explainService } from '../../../pkg/diagnosis/explain/explain.ts';
 import { explainTraffic } from '../../../pkg/diagnosis/audit/audit.ts';
-import { evacuatedZones } from '../../../pkg/diagnosis/explain/spread.ts';
+import { evacuatedZones } from '../../../pkg/diagnosis/explain/loop.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
 import { type CollectionName, EVIDENCE, OBJECTS, ROLES, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderExplanation } from '../../../pkg/report/explanation.ts';

@@ -1,4 +1,4 @@
-// What is known of a kind of load balancers, and the kinds of which there are several.
+// What is known of a kind of load balancers, the kinds of which there are several, and ways in that need none.
 
 /** What a load balancer does with traffic from outside. */
 export interface Kind {
@@ -93,23 +93,34 @@ export const eitherWay = (
   },
 });
 
-const CLUSTER = 'set `externalTrafficPolicy: Cluster`';
-const CLUSTER_ONLY = `with kube-proxy beside Cilium set the annotation \`service.cilium.io/type: ClusterIP\` (then kube-proxy alone serves its external address, by \`Local\`), or ${CLUSTER}`;
-const OWN = 'their own Pods';
-const HOST = 'Pods in the network of the host';
+export const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 
-/** By what routes: whose connections to the external address it drops under the policy Local, what helps as well, and whether to node ports too. */
-export const SHUTS_OUT: readonly [by: string, mode: string, on: RegExp, who: string, also: string, ports?: true][] = [
-  // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
-  ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'],
-  // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.
-  ['kube-proxy', 'ipvs', /^1\.(?:\d|1\d|2[0-3])\./, OWN, `update kube-proxy to 1.24 or newer, or ${CLUSTER}`],
-  ['kube-proxy', 'ipvs', /^/, HOST, `${CLUSTER}, or use another mode of kube-proxy`],
-  // kubernetes/kubernetes#65387: mended by #77523.
-  ['kube-proxy', '', /^1\.(?:\d|1[0-4])\./, HOST, 'update kube-proxy to 1.15 or newer'],
-  // antrea-io/antrea#6244: since #4815 (1.13), mended by #6251.
-  ['Antrea', 'networkPolicyOnly', /^1\.(?:1[34]\.|15\.[01]$)/, OWN, 'update Antrea to 1.15.2, 2.0 or newer'],
-  // cilium/cilium#11746, mended by #12311.
-  ['Cilium', '', /^1\.7\./, OWN, 'update Cilium to 1.9 or newer', true],
-  ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER_ONLY],
-];
+export const NODE_PORT: Kind = {
+  enters: 'through the Node whose port the client picks',
+  remedy:
+    'Zones count where clients, or a load balancer outside, pick a Node of their own zone. With `externalTrafficPolicy: Local` it stays on that Node, and Pods see addresses of clients: for those that leave out Nodes without a Pod, or with a Pod on each (a DaemonSet).',
+  blind: ANYWHERE,
+};
+
+/** By an annotation of a Service of any type (tailscale/tailscale#10102). */
+export const TAILNET = {
+  shown: /^tailscale(?:$|\.com\/expose\b)/,
+  sets: '/metadata/annotations' as const,
+  enters: 'through the Node of the proxy that the Tailscale operator runs for it',
+  remedy: 'Endpoints of its zone take all of the tailnet. A ProxyGroup has several proxies, to be spread over zones.',
+};
+
+/** kubernetes-sigs/external-dns source/service.go; #602, #1023 */
+export const PUBLISHED = {
+  shown: /^external-dns\.(?:alpha\.)?kubernetes\.io\/hostname$/,
+  enters: 'through Nodes that external-dns publishes',
+  remedy: '`externalTrafficPolicy: Local` has external-dns publish Nodes with its Pods alone, where it stays.',
+  announced: 'all' as const,
+};
+
+export const OTHER_ENTRY: Kind = {
+  enters: 'through the Node that its load balancer or client picks',
+  remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
+  blind: `Nothing to do for a load balancer that checks spec.healthCheckNodePort: it leaves such Nodes out. Else: ${ANYWHERE}`,
+  bare: 'drop it, unless its load balancer leaves them out by their health',
+};

@@ -9,7 +9,8 @@ import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { EXTERNAL, POOLS, RANGES } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, STAYS, SUBNETS, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
+import { ANYWHERE, type Kind, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, SUBNETS, TAILNET } from './balancer.ts';
+import { anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
 import type { Facts } from './facts.ts';
 import { lastEvent } from './given.ts';
 
@@ -34,7 +35,6 @@ const crossing = (reach: string, look = ''): Kind => ({
   reach: `Run a Pod in every zone of the load balancer. ${reach} clients of its address in that zone fail.`,
   evenly: TO_PODS,
 });
-const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const BY_SELECTORS =
   'announce where `nodeSelectors` of an L2Advertisement (MetalLB from 0.13{open}) for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
@@ -69,29 +69,6 @@ const CILIUM_BGP: Kind = {
 
 const BY_POLICY = { CiliumL2AnnouncementPolicy: CILIUM_L2, CiliumBGPClusterConfig: CILIUM_BGP };
 const OF_CILIUM = ['CiliumLoadBalancerIPPool', 'a CiliumL2AnnouncementPolicy or a CiliumBGPClusterConfig'] as const;
-
-export const NODE_PORT: Kind = {
-  enters: 'through the Node whose port the client picks',
-  remedy:
-    'Zones count where clients, or a load balancer outside, pick a Node of their own zone. With `externalTrafficPolicy: Local` it stays on that Node, and Pods see addresses of clients: for those that leave out Nodes without a Pod, or with a Pod on each (a DaemonSet).',
-  blind: ANYWHERE,
-};
-
-/** By an annotation of a Service of any type (tailscale/tailscale#10102). */
-export const TAILNET = {
-  shown: /^tailscale(?:$|\.com\/expose\b)/,
-  sets: '/metadata/annotations' as const,
-  enters: 'through the Node of the proxy that the Tailscale operator runs for it',
-  remedy: 'Endpoints of its zone take all of the tailnet. A ProxyGroup has several proxies, to be spread over zones.',
-};
-
-/** kubernetes-sigs/external-dns source/service.go; #602, #1023 */
-export const PUBLISHED = {
-  shown: /^external-dns\.(?:alpha\.)?kubernetes\.io\/hostname$/,
-  enters: 'through Nodes that external-dns publishes',
-  remedy: '`externalTrafficPolicy: Local` has external-dns publish Nodes with its Pods alone, where it stays.',
-  announced: 'all' as const,
-};
 
 /** What runs in the cluster comes before what its provider would offer; oci-cloud-controller-manager#145. */
 const FAMILIES: readonly Kind[] = [
@@ -231,13 +208,6 @@ const FAMILIES: readonly Kind[] = [
 /** By an annotation of this name. */
 export const namesBalancer = (annotation: string): boolean =>
   [...FAMILIES, PUBLISHED].some(({ shown }) => shown?.test(annotation));
-
-export const OTHER_ENTRY: Kind = {
-  enters: 'through the Node that its load balancer or client picks',
-  remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
-  blind: `Nothing to do for a load balancer that checks spec.healthCheckNodePort: it leaves such Nodes out. Else: ${ANYWHERE}`,
-  bare: 'drop it, unless its load balancer leaves them out by their health',
-};
 
 /** It announces what others give, and ranges from all Nodes: projectcalico/calico confd/pkg/backends/calico/routes.go, metallb/metallb#1298. */
 const CALICO = 'BGPConfiguration';

@@ -2,11 +2,10 @@
 import { isEndpointReady } from '../../apis/core.ts';
 import type { Endpoint, EndpointSlice, Node, Service, ServicePort } from '../../apis/core.ts';
 import type { FlowPolicyCondition } from '../../apis/flow-policy.ts';
-import { byText, countBy, defined, nameOf, refOf, sumBy } from '../../apis/values.ts';
+import { byText, countBy, defined, nameOf, refOf } from '../../apis/values.ts';
 import { LABEL_GARDENER_ROLE, NOWHERE, isPlannedStrategy } from '../../apis/names.ts';
 import { strategyOf } from '../../hints/table.ts';
 import { effectiveStrategy } from '../../routing/strategy.ts';
-import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Measured } from '../../traffic/measured.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
@@ -15,7 +14,6 @@ import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
 import { callingOf } from '../bypasses/members.ts';
-import { selects } from '../bypasses/watchers.ts';
 import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import { barrier, familiesOf, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
@@ -25,7 +23,7 @@ import type { Stated } from '../routers/types.ts';
 import { isPlacedByGardener } from '../owner.ts';
 import { type ClusterSnapshot, type FlowLoopSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { listed } from './reasons.ts';
-import type { SnapshotIndex } from './snapshot-index.ts';
+import { type SnapshotIndex, ownersOf } from './snapshot-index.ts';
 
 export interface ExplainOptions extends Stated {
   /** Milliseconds since the epoch: certificates expire. */
@@ -34,40 +32,6 @@ export interface ExplainOptions extends Stated {
   readonly crossing?: boolean;
   readonly measured?: Measured;
 }
-
-export const titleOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string => `${kind}/${name}`;
-
-/** ReplicaSets under the name of who makes them (a Rollout, a Deployment that was not seen), and none whose Deployment is there. */
-const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
-  const seen = new Set(workloads.map(titleOf));
-  const madeBy = (each: Workload) => (each.kind === 'ReplicaSet' ? each.marks?.ownerReferences?.[0] : undefined);
-  const made = Map.groupBy(workloads.filter(madeBy), (each) => titleOf(madeBy(each) ?? each));
-  const others = [...made].flatMap(([title, sets]) => {
-    const [set] = sets.toSorted((a, b) => b.replicas - a.replicas);
-    const owner = set === undefined ? undefined : madeBy(set);
-    if (set === undefined || owner === undefined || seen.has(title)) return [];
-    const { marks: _, ...rest } = set;
-    return [{ ...rest, kind: owner.kind, name: owner.name, replicas: sumBy(sets, ({ replicas }) => replicas) }];
-  });
-  return [...workloads.filter((each) => madeBy(each) === undefined), ...others];
-};
-
-/** What runs behind the Service, and what scales it. */
-const ownersOf = (index: SnapshotIndex, service: Service) => {
-  const { namespace } = refOf(service);
-  const near = index.workloads.get(namespace) ?? [];
-  const workloads = controllersOf(near.filter((each) => selects(service, each)));
-  const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
-    (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
-  );
-  const pods = index.bypasses.podsOf(service);
-  const ends = /^-(?:\d+|(?:[^-]+-)?[^-]{5})$/; // of a StatefulSet, ReplicaSet or Deployment
-  const makes = ({ name: own, podLabels: matchLabels }: Workload): boolean =>
-    pods.some(({ name, labels }) => ends.test(name.replace(own, '')) && matchesSelector({ matchLabels }, labels));
-  /** Also those whose Pods have labels that their template does not give them (timescale/helm-charts#25, CrunchyData/postgres-operator#2288). */
-  const makers = workloads.length > 0 ? workloads : controllersOf(near.filter(makes));
-  return { pods, workloads, autoscalers, makers };
-};
 
 /** Zones to which Gardener keeps a control plane's Pods and what talks to them: its Shoot has no failure tolerance of zones. */
 export const placedIn = (workloads: readonly Workload[]): readonly string[] | undefined =>

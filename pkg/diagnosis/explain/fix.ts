@@ -9,13 +9,15 @@ import { hasSelector, isManaged } from '../models/lookup.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Fix, NEAREST, annotate, ask, askingNote, isTooOld, nearRemedy, settingsFor, useField } from './ask.ts';
+import { evacuatedZones } from './loop.ts';
 import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from './remedy.ts';
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, TEMPLATE, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
-import { chosenBy, evacuatedZones, hasFew, isStore, placing } from './spread.ts';
+import { workloadTitle } from './scheduler.ts';
+import { chosenBy, hasFew, isStore, placing } from './spread.ts';
 import { waitingFor } from './waiting.ts';
-import { type Facts, PLACEHOLDER, isAnsweredOnNodes, titleOf } from './facts.ts';
+import { type Facts, PLACEHOLDER, isAnsweredOnNodes } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
 import { MORE_PODS, SPREADING, both } from './fix-spread.ts';
 import { exposeBeside, growth, scaleToShare, showPods, showUnseen, spreadOut, whyNotSpread } from './fix-spread.ts';
@@ -244,7 +246,7 @@ const MEMBERS_NOTE: OwnerNote = {
 const noteFor = (change: Change, facts: Facts): OwnerNote | undefined => {
   const { kind, patch } = change;
   if (kind === 'Service') return askingNote(facts, Object.keys(patch.spec ?? {})[0]);
-  const own = facts.workloads.find((each) => titleOf(each) === titleOf(change));
+  const own = facts.workloads.find((each) => workloadTitle(each) === workloadTitle(change));
   const spreads = patch.spec?.['template'] !== undefined;
   const otherwise = own?.kind === 'StatefulSet' && !spreads ? MEMBERS_NOTE : undefined;
   // A restart is no change that an owner would write back.

@@ -1,6 +1,10 @@
-// The closed loop in an explanation: whether what crosses zones does so by its plan, and what keeps it from having one.
+// What crosses zones on purpose: by the plan of the closed loop, or while a zone is evacuated; and what keeps a Service from having a plan.
+import { isNowhere } from '../../apis/names.ts';
+import { timeText } from '../../apis/values.ts';
+import { markedSlices } from '../../evacuation/decide.ts';
+import { itemsOf } from '../snapshot.ts';
 import { type Facts, type LoopReport, conditionIn } from './facts.ts';
-import { type Cause, cause } from './reasons.ts';
+import { type Cause, cause, counted, listed } from './reasons.ts';
 
 const MISSING_HINTS = new Set(['NoHints', 'EndpointWithoutHint', 'ZoneNotHinted']);
 
@@ -55,4 +59,32 @@ export const withLoop = ({ loop: policy }: Facts, loop: readonly Cause[], given:
   // No hints on purpose, or none planned: admission has no hints to keep.
   if (policy?.spread === true) return explaining;
   return [...explaining, ...given.filter(({ reason }) => reason !== 'WebhookSkipped')];
+};
+
+/** Zones that the slices of the Service are marked to leave, in name order. */
+export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] => [...markedSlices(slices).keys()];
+
+/** `until 2026-11-22T18:00:00Z (night-drill: a drill)` of each object that names one of the zones. */
+const untilText = ({ snapshot }: Facts, zones: readonly string[]): string => {
+  const known = itemsOf(snapshot.evacuations).filter(({ zone }) => zones.includes(zone));
+  const parts = known.map(({ name, zone, until, reason }) => {
+    const end = until === undefined ? '' : ` until ${timeText(until)}`;
+    return `${zones.length > 1 ? zone : ''}${end} (${name}${reason === '' ? '' : `: ${reason}`})`.trimStart();
+  });
+  return parts.length === 0 ? '' : ` ${parts.join(', ')}`;
+};
+
+/** One cause, before all others: other findings come second to an evacuation. */
+export const evacuationCauses = (facts: Facts): Cause[] => {
+  const zones = evacuatedZones(facts);
+  if (zones.length === 0) return [];
+  const inZones = facts.endpoints.filter(({ zone }) => zones.includes(zone));
+  const leaving = inZones.filter(({ forZones }) => forZones.length > 0 && forZones.every(isNowhere));
+  const what =
+    inZones.length === 0
+      ? 'no endpoint is ready there'
+      : `${leaving.length} of ${counted(inZones.length, 'ready endpoint')} there get no new connections`;
+  const until = untilText(facts, zones);
+  const ask = until === '' ? ' Until when and why: kubectl topology evacuations.' : '';
+  return [cause('effective', 'Evacuated', `${listed(zones)} is evacuated${until}: ${what}.${ask}`)];
 };

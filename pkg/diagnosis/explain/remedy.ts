@@ -8,11 +8,11 @@ import { selects } from '../bypasses/watchers.ts';
 import { finalHints } from '../models/hints.ts';
 import { changeReplicas } from '../models/what-if.ts';
 import type { Workload } from '../snapshot.ts';
-import { type Facts, isVain, titleOf, worstOf } from './facts.ts';
+import { type Facts, isVain, worstOf } from './facts.ts';
 import type { SnapshotIndex } from './snapshot-index.ts';
 import { webhooksFor } from './given.ts';
 import type { Cause } from './reasons.ts';
-import { type Zones, movesAll, placements, zonesOfPods } from './scheduler.ts';
+import { type Zones, movesAll, placements, workloadTitle, zonesOfPods } from './scheduler.ts';
 
 /** Null takes the key away. */
 export type Keys = Readonly<Record<string, string | null>>;
@@ -104,8 +104,8 @@ export const autoscalersOf = ({ kind, name }: Workload, { autoscalers }: Facts) 
 
 /** The workload as changes of it and its autoscalers leave it, and whether all its Pods are new. */
 const changedWorkload = (workload: Workload, facts: Facts, changes: readonly Change[]) => {
-  const objects = new Set([workload, ...autoscalersOf(workload, facts)].map(titleOf));
-  const specs = changes.filter((change) => objects.has(titleOf(change))).map(({ patch: { spec = {} } }) => spec);
+  const objects = new Set([workload, ...autoscalersOf(workload, facts)].map(workloadTitle));
+  const specs = changes.filter((change) => objects.has(workloadTitle(change))).map(({ patch: { spec = {} } }) => spec);
   const counts = specs.map((spec) => spec['replicas'] ?? spec['minReplicas'] ?? spec['minReplicaCount']);
   const wanted = Math.max(workload.replicas, ...counts.filter((count) => typeof count === 'number'));
   const templates = specs.map(templateOf).filter((template) => template !== undefined);
@@ -133,7 +133,7 @@ const placesOf = (facts: Facts, changes: readonly Change[]): readonly Places[] |
     if (staying === undefined || (renewed && !moves)) return undefined;
     const ways = placements(workload, facts, staying);
     if (ways === undefined || ways.length * all.length > MOST_PLACES) return undefined;
-    all = all.flatMap((places) => ways.map((way) => new Map([...places, [titleOf(old), way]])));
+    all = all.flatMap((places) => ways.map((way) => new Map([...places, [workloadTitle(old), way]])));
   }
   return all;
 };
@@ -146,11 +146,11 @@ const patched = <T>(object: T, patches: readonly Fields[]): T =>
 /** Endpoints where the Pods of its workloads come to lie; undefined where those that stay are not known. */
 const movedSlices = (facts: Facts, slices: Facts['slices'], places: Places): Facts['slices'] | undefined => {
   const { workloads, service, nodes, families } = facts;
-  if (!workloads.some((workload) => places.has(titleOf(workload)))) return slices;
+  if (!workloads.some((workload) => places.has(workloadTitle(workload)))) return slices;
   const lie = zonesOfPods(facts);
   const replicas = Object.fromEntries([...facts.index.zones].map((zone) => [zone, 0]));
   for (const [at, workload] of workloads.entries()) {
-    const own = places.get(titleOf(workload)) ?? lie?.[at];
+    const own = places.get(workloadTitle(workload)) ?? lie?.[at];
     if (own === undefined) return undefined;
     for (const [zone, count] of own) replicas[zone] = (replicas[zone] ?? 0) + count;
   }

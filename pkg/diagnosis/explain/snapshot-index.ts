@@ -2,17 +2,18 @@
 import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
-import { byText, keyOf, nameOf, refOf } from '../../apis/values.ts';
+import { byText, keyOf, nameOf, refOf, sumBy } from '../../apis/values.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { MISSES_LATE_ZONE, isControlPlane, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex } from '../bypasses/bypass-index.ts';
+import { selects } from '../bypasses/watchers.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { controlPlaneVersion, noZonesOf, slicesByService } from '../models/lookup.ts';
 import { groupNodes } from '../models/routes.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
-import { type ClusterSnapshot, itemsOf } from '../snapshot.ts';
+import { type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
 
 type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
 
@@ -84,6 +85,40 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
 };
 
 export type SnapshotIndex = ReturnType<typeof indexSnapshot>;
+
+const titleOf = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind} ${name}`;
+
+/** ReplicaSets under the name of who makes them (a Rollout, a Deployment that was not seen), and none whose Deployment is there. */
+const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
+  const seen = new Set(workloads.map(titleOf));
+  const madeBy = (each: Workload) => (each.kind === 'ReplicaSet' ? each.marks?.ownerReferences?.[0] : undefined);
+  const made = Map.groupBy(workloads.filter(madeBy), (each) => titleOf(madeBy(each) ?? each));
+  const others = [...made].flatMap(([title, sets]) => {
+    const [set] = sets.toSorted((a, b) => b.replicas - a.replicas);
+    const owner = set === undefined ? undefined : madeBy(set);
+    if (set === undefined || owner === undefined || seen.has(title)) return [];
+    const { marks: _, ...rest } = set;
+    return [{ ...rest, kind: owner.kind, name: owner.name, replicas: sumBy(sets, ({ replicas }) => replicas) }];
+  });
+  return [...workloads.filter((each) => madeBy(each) === undefined), ...others];
+};
+
+/** What runs behind the Service, and what scales it. */
+export const ownersOf = (index: SnapshotIndex, service: Service) => {
+  const { namespace } = refOf(service);
+  const near = index.workloads.get(namespace) ?? [];
+  const workloads = controllersOf(near.filter((each) => selects(service, each)));
+  const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
+    (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
+  );
+  const pods = index.bypasses.podsOf(service);
+  const ends = /^-(?:\d+|(?:[^-]+-)?[^-]{5})$/; // of a StatefulSet, ReplicaSet or Deployment
+  const makes = ({ name: own, podLabels: matchLabels }: Workload): boolean =>
+    pods.some(({ name, labels }) => ends.test(name.replace(own, '')) && matchesSelector({ matchLabels }, labels));
+  /** Also those whose Pods have labels that their template does not give them (timescale/helm-charts#25, CrunchyData/postgres-operator#2288). */
+  const makers = workloads.length > 0 ? workloads : controllersOf(near.filter(makes));
+  return { pods, workloads, autoscalers, makers };
+};
 
 /** Nodes of which one that got its zone late is ignored by its kube-proxy. */
 export const racedNodes = ({ readyNodes, routers }: Pick<SnapshotIndex, 'readyNodes' | 'routers'>) => {

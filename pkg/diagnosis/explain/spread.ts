@@ -1,16 +1,15 @@
-// Causes in where Pods run: zones with clients and without endpoints, what should have spread the Pods, and zones that are evacuated.
+// Causes in where Pods run: zones with clients and without endpoints, and what should have spread the Pods.
 import type { Node } from '../../apis/core.ts';
-import { byText, countBy, nameOf, sumBy, timeText } from '../../apis/values.ts';
+import { byText, countBy, nameOf, sumBy } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { LABEL_ZONE, isNowhere } from '../../apis/names.ts';
-import { markedSlices } from '../../evacuation/decide.ts';
+import { LABEL_ZONE } from '../../apis/names.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { STORES } from '../bypasses/programs.ts';
 import { TEMPLATE, isPlacedByGardener, ownerNote } from '../owner.ts';
 import { operatorField } from '../owner-fields.ts';
 import { barrier } from '../models/lookup.ts';
-import { type Workload, itemsOf } from '../snapshot.ts';
+import type { Workload } from '../snapshot.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { nodeLines } from './ask.ts';
 import { isOfGardener } from './given.ts';
@@ -315,31 +314,3 @@ export const spreadCauses = (facts: Facts): Cause[] =>
 /** More than one, and clients elsewhere too. */
 export const inOneZone = ({ endpoints: [first, ...others], clientZones }: Facts): boolean =>
   others.length > 0 && clientZones.length > 1 && first?.zone !== '' && others.every(({ zone }) => zone === first?.zone);
-
-/** Zones that the slices of the Service are marked to leave, in name order. */
-export const evacuatedZones = ({ slices }: Pick<Facts, 'slices'>): string[] => [...markedSlices(slices).keys()];
-
-/** `until 2026-11-22T18:00:00Z (night-drill: a drill)` of each object that names one of the zones. */
-const untilText = ({ snapshot }: Facts, zones: readonly string[]): string => {
-  const known = itemsOf(snapshot.evacuations).filter(({ zone }) => zones.includes(zone));
-  const parts = known.map(({ name, zone, until, reason }) => {
-    const end = until === undefined ? '' : ` until ${timeText(until)}`;
-    return `${zones.length > 1 ? zone : ''}${end} (${name}${reason === '' ? '' : `: ${reason}`})`.trimStart();
-  });
-  return parts.length === 0 ? '' : ` ${parts.join(', ')}`;
-};
-
-/** One cause, before all others: other findings come second to an evacuation. */
-export const evacuationCauses = (facts: Facts): Cause[] => {
-  const zones = evacuatedZones(facts);
-  if (zones.length === 0) return [];
-  const inZones = facts.endpoints.filter(({ zone }) => zones.includes(zone));
-  const leaving = inZones.filter(({ forZones }) => forZones.length > 0 && forZones.every(isNowhere));
-  const what =
-    inZones.length === 0
-      ? 'no endpoint is ready there'
-      : `${leaving.length} of ${counted(inZones.length, 'ready endpoint')} there get no new connections`;
-  const until = untilText(facts, zones);
-  const ask = until === '' ? ' Until when and why: kubectl topology evacuations.' : '';
-  return [cause('effective', 'Evacuated', `${listed(zones)} is evacuated${until}: ${what}.${ask}`)];
-};

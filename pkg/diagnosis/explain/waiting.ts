@@ -1,11 +1,12 @@
-// Which Pods wait for a Node, for which, and what keeps them from others; what keeps Pods out of the Service.
+// Why a Service has no endpoint, or zones have none that is ready: Pods that wait for a Node, and what keeps others out of it.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
-import { barrier } from '../models/lookup.ts';
+import { barrier, hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
-import type { Facts } from './facts.ts';
+import { isControllerSlice } from '../../upstream/index.ts';
+import { type Facts, type FamilyFacts, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { allows, hardSpread, workloadTitle, zoneConstraint } from './scheduler.ts';
@@ -228,13 +229,43 @@ export const lackText = ({ service: { metadata, spec }, ref, index }: Facts): st
   return by ? ` No Pod has ${listed(lackOf())}; ${workloadTitle(by)} gives ${listed(textsOf(by.podLabels))}.` : '';
 };
 
-/** What a Service needs beside hints, named where it is missing. */
-export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
-  const { snapshot, workloads, autoscalers } = facts;
-  const scaled = workloads.filter(({ replicas }) => replicas > 0);
-  const isFixed = wanted && snapshot.autoscalers.kind === 'known' && scaled.length > 0 && autoscalers.length === 0;
-  const off = itemsOf(snapshot.autoscalers).filter((by) => by.off && scaled.some(({ name }) => name === by.targetName));
-  const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
-  const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
-  return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];
+const AUTO_DNS_REMEDY = 'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node, not the CoreDNS add-on.';
+const PORT_REMEDY = 'Give the port of the container that name, or set `targetPort` to its number.';
+const UNWRITTEN_REMEDY =
+  'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh). Where they are of the other family, make the Service anew with that in `spec.ipFamilies`: the first cannot be changed.';
+
+/** Every cluster has some: those of the API server. */
+export const isUnlisted = ({ snapshot }: Pick<Facts, 'snapshot'>): boolean => itemsOf(snapshot.slices).length === 0;
+const NONE_READ = 'No EndpointSlice, of any Service, is among these objects.';
+
+/** Why a family has no endpoint, or none that is ready. */
+export const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
+  const [{ kinds }, { slices, name, routes, service, bypasses }] = [facts.index.bypasses, facts];
+  const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
+  const all = own.flatMap((slice) => slice.endpoints ?? []);
+  // zalando/postgres-operator#1562
+  const like = slices.length > 0 ? ` of ${family}, as its cluster IP is: its slices are of the other family` : '';
+  const none = own.length === 0 ? `no${label} EndpointSlice${like}` : `no endpoint in its${label} EndpointSlices`;
+  const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
+  const joined = bypasses.find(({ client }) => client === (kinds.has('ZoneIngress') ? 'kuma' : 'cilium-clustermesh'));
+  const others = joined && `Other clusters may have endpoints: ${joined.decides}. For that: ${joined.setting}.`;
+  const { text, remedy: idle, causes } = waitingFor(facts);
+  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (causes[0]?.remedy ?? idle ?? unwritten));
+  if (isUnlisted(facts)) return [{ ...cause('given', 'NoEndpoints', NONE_READ, remedyOf('NoNodes')), fix: [] }];
+  if (all.length === 0)
+    return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
+  // kubernetes/kubernetes#109627
+  const isPortless = own.every((slice) => isControllerSlice(slice) && !slice.ports?.length) && service.spec?.ports?.[0];
+  const portless = `No container of the Pods of Service ${name} has a port of the name that \`targetPort\` gives: its${label} EndpointSlices list no port, and every connection fails.`;
+  if (endpoints.length > 0)
+    return isPortless ? [{ ...cause('given', 'NoEndpoints', portless, PORT_REMEDY), fix: [] }] : [];
+  const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
+  if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];
+  const unready = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
+  const last = routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
+  const hosts = facts.pods.flatMap(({ nodeName }) => nodeName || []);
+  const { text: which = '', remedy: help } = idlePods(facts, hosts) ?? {};
+  if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${unready}.${which}`, help)];
+  const used = `every Node uses ${counted(last.used.length, 'terminating endpoint')}, whatever the zone`;
+  return [cause('given', 'TerminatingEndpoints', `${unready}; ${used}.`)];
 };

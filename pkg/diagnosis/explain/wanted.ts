@@ -10,14 +10,13 @@ import { editDistance, hasSelector, isManaged } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
 import { askingNote, elsewhere, isTooOld, nearRemedy, presentAnnotation, settingsFor } from './ask.ts';
-import { PLACEHOLDER, UNDRAIN, drainedText, isAnsweredOnNodes, portOfPods } from './facts.ts';
-import type { Facts, FamilyFacts } from './facts.ts';
+import { type Facts, PLACEHOLDER, portOfPods } from './facts.ts';
 import { apiServerCause, lastEvent, workingCounts } from './given.ts';
-import { stickyCauses } from './load.ts';
 import { localCauses } from './local.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle } from './scheduler.ts';
-import { idlePods, lackText, waitingFor } from './waiting.ts';
+import { stickyCauses } from './sticky.ts';
+import { emptyFamily } from './waiting.ts';
 
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
@@ -54,41 +53,6 @@ export const wantedReport = (facts: Facts) => {
 
 const OTHER_PROXY = 'Check the documentation of that proxy for hints, or remove the label.';
 
-/** Every cluster has some: those of the API server. */
-export const isUnlisted = ({ snapshot }: Pick<Facts, 'snapshot'>): boolean => itemsOf(snapshot.slices).length === 0;
-const UNLISTED = 'No EndpointSlice, of any Service, is among these objects.';
-
-const emptyFamily = (facts: Facts, { family, label, endpoints, drained }: FamilyFacts): Cause[] => {
-  const [{ kinds }, { slices, name, routes, service, bypasses }] = [facts.index.bypasses, facts];
-  const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
-  const all = own.flatMap((slice) => slice.endpoints ?? []);
-  // zalando/postgres-operator#1562
-  const like = slices.length > 0 ? ` of ${family}, as its cluster IP is: its slices are of the other family` : '';
-  const none = own.length === 0 ? `no${label} EndpointSlice${like}` : `no endpoint in its${label} EndpointSlices`;
-  const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
-  const joined = bypasses.find(({ client }) => client === (kinds.has('ZoneIngress') ? 'kuma' : 'cilium-clustermesh'));
-  const others = joined && `Other clusters may have endpoints: ${joined.decides}. For that: ${joined.setting}.`;
-  const { text, remedy: idle, causes } = waitingFor(facts);
-  const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (causes[0]?.remedy ?? idle ?? unwritten));
-  if (isUnlisted(facts)) return [{ ...cause('given', 'NoEndpoints', UNLISTED, remedyOf('NoNodes')), fix: [] }];
-  if (all.length === 0)
-    return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
-  // kubernetes/kubernetes#109627
-  const isPortless = own.every((slice) => isControllerSlice(slice) && !slice.ports?.length) && service.spec?.ports?.[0];
-  const portless = `No container of the Pods of Service ${name} has a port of the name that \`targetPort\` gives: its${label} EndpointSlices list no port, and every connection fails.`;
-  if (endpoints.length > 0)
-    return isPortless ? [{ ...cause('given', 'NoEndpoints', portless, PORT_REMEDY), fix: [] }] : [];
-  const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
-  if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];
-  const unready = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
-  const last = routes.find((route) => route.family === family && route.reason === 'TerminatingEndpoints');
-  const hosts = facts.pods.flatMap(({ nodeName }) => nodeName || []);
-  const { text: which = '', remedy: help } = idlePods(facts, hosts) ?? {};
-  if (last === undefined) return [cause('given', 'NoReadyEndpoints', `${unready}.${which}`, help)];
-  const used = `every Node uses ${counted(last.used.length, 'terminating endpoint')}, whatever the zone`;
-  return [cause('given', 'TerminatingEndpoints', `${unready}; ${used}.`)];
-};
-
 const MEMBERS_REMEDY =
   'Clients that name members of the StatefulSet (shards, brokers, replicas) have to choose by zone themselves, where they can. Only those that any Pod may answer can use a Service with a cluster IP.';
 /** mariadb-corporation/maxscale-docker#57; mariadb.com "MariaDB Monitor" */
@@ -98,10 +62,6 @@ const PICKED =
 const KEPT_HEADLESS =
   'Leave it headless: behind a cluster IP each such client has one Pod for all its requests. Zones count where clients choose by them, or a proxy in between (a mesh, a Gateway).';
 const CALL_REMEDY = 'Make it anew with a cluster IP, or start API servers with `--enable-aggregator-routing=true`.';
-const AUTO_DNS_REMEDY = 'Nothing: in EKS Auto Mode Pods ask the DNS server of their own Node, not the CoreDNS add-on.';
-const PORT_REMEDY = 'Give the port of the container that name, or set `targetPort` to its number.';
-const UNWRITTEN_REMEDY =
-  'It has no selector: see what is to write its endpoints (kubectl, an operator, a mesh). Where they are of the other family, make the Service anew with that in `spec.ipFamilies`: the first cannot be changed.';
 const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` and `hints.forZones`.';
 
 /** Labels of slices that are copies: of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */
