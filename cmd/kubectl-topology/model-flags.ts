@@ -41,9 +41,13 @@ export const statedBy = (flags: FlagsOf<typeof PROXY_FLAGS> & FlagsOf<ReturnType
 
 const ANY = 'any';
 
-/** `any`, `ineffective` or reasons, separated by commas; `more`: reasons beside those of explain. */
-export const failOnReasons = (more: readonly string[] = []): ((text: string) => readonly string[]) =>
-  reasonsFlag([ANY, 'ineffective', ...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS), ...more], 'no reason');
+/** `when`: what "ineffective" means there; `more`: reasons beside those of explain. */
+export const failOnFlag = (when: string, more: readonly string[] = []) =>
+  flag(
+    '--fail-on <what>',
+    `exit code 1 on "any" cause, if ${when}, or on these reasons (comma-separated)`,
+    reasonsFlag([ANY, 'ineffective', ...Object.keys(REASONS), ...Object.keys(DIAGNOSIS_REASONS), ...more], 'no reason'),
+  );
 
 export const failsOn = (failOn: readonly string[] | undefined, found: readonly string[]): boolean =>
   failOn?.some((word) => (word === ANY ? found.length > 0 : found.includes(word))) ?? false;

@@ -11,12 +11,12 @@ export type PriceTable = ReturnType<typeof parsePrices>;
 /** What one gigabyte costs where it leaves and where it arrives; providers that bill one end only have 0 at the other. */
 type Price = ReturnType<typeof priceOf>;
 
-const builtIn = (source: string, crossZone: Price, crossRegion: Price): PriceTable => ({
+const builtIn = (source: string, crossZone: Price): PriceTable => ({
   currency: 'USD',
   source,
   date: '2026-11-21',
   crossZone,
-  crossRegion,
+  crossRegion: { out: 0.02, in: 0 },
   pairs: [],
   regions: {},
 });
@@ -26,17 +26,14 @@ export const BUILT_IN_PRICES = {
   aws: builtIn(
     'Amazon EC2 on-demand list price for data transfer: 0.01 a GB between zones on either side, 0.02 out to another region',
     { out: 0.01, in: 0.01 },
-    { out: 0.02, in: 0 },
   ),
   gcp: builtIn(
     'Google Cloud VPC list price for VM-to-VM data transfer: 0.01 a GiB between zones, 0.02 between regions of North America',
     { out: 0.01, in: 0 },
-    { out: 0.02, in: 0 },
   ),
   azure: builtIn(
     'Azure bandwidth list price: none between availability zones, 0.02 a GB between regions of North America or Europe',
     { out: 0, in: 0 },
-    { out: 0.02, in: 0 },
   ),
 } as const satisfies Readonly<Record<string, PriceTable>>;
 

@@ -8,7 +8,7 @@ import { renderAudit } from '../../../pkg/report/audit.ts';
 import { choiceFlag, flag, switchFlag, topologyCommand } from '../command.ts';
 import { FINDINGS_OUTPUT_FLAG, printFindings, writePage } from '../output.ts';
 import { UsageError } from '../io.ts';
-import { PROXY_FLAGS, failOnReasons, failsOn, statedBy } from '../model-flags.ts';
+import { PROXY_FLAGS, failOnFlag, failsOn, statedBy } from '../model-flags.ts';
 import { inputFlags, priceFlags, readPrices, versionFlags } from '../flags.ts';
 import { measuredFlags, readMeasured } from '../measured-flags.ts';
 import { load } from '../session.ts';
@@ -40,11 +40,7 @@ export const audit = topologyCommand({
     sortBy: choiceFlag('--sort-by <order>', 'order of the Services', SORT_KEYS, 'worst'),
     reverse: switchFlag('--reverse', 'reverse the order'),
     html: flag('--html <file>', 'also write a self-contained page: heat map, Services with cause and remedy, savings'),
-    failOn: flag(
-      '--fail-on <what>',
-      'exit code 1 on "any" cause, if a Service that asks is "ineffective", or on these reasons (comma-separated)',
-      failOnReasons(Object.keys(AUDIT_REASONS)),
-    ),
+    failOn: failOnFlag('a Service that asks is "ineffective"', Object.keys(AUDIT_REASONS)),
   },
   async run(io, flags) {
     const { gbPerDay: gigabytesPerDay, prices, sortBy, reverse = false, html, failOn } = flags;

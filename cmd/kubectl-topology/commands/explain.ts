@@ -6,8 +6,8 @@ import { evacuatedZones } from '../../../pkg/diagnosis/explain/loop.ts';
 import { tariffOf } from '../../../pkg/diagnosis/prices.ts';
 import { type CollectionName, EVIDENCE, OBJECTS, ROLES, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
 import { renderExplanation } from '../../../pkg/report/explanation.ts';
-import { flag, switchFlag, topologyCommand } from '../command.ts';
-import { PROXY_FLAGS, failOnReasons, failsOn, statedBy } from '../model-flags.ts';
+import { switchFlag, topologyCommand } from '../command.ts';
+import { PROXY_FLAGS, failOnFlag, failsOn, statedBy } from '../model-flags.ts';
 import { asksForPlan, loadService } from '../session.ts';
 import { OUTPUT_FLAG, PRICES_FLAG, inputFlags, readPrices, versionFlags } from '../flags.ts';
 import { measuredFlags, readMeasured } from '../measured-flags.ts';
@@ -35,11 +35,7 @@ export const explain = topologyCommand({
     ),
     ...versionFlags(),
     ...OUTPUT_FLAG,
-    failOn: flag(
-      '--fail-on <what>',
-      'exit code 1 on "any" cause, if "ineffective", or on these reasons (comma-separated)',
-      failOnReasons(),
-    ),
+    failOn: failOnFlag('"ineffective"'),
     ...measuredFlags(),
     ...PRICES_FLAG,
   },

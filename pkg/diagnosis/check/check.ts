@@ -13,6 +13,7 @@ import { areFoundOtherwise, isScraped } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
 import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
+import { scales } from '../explain/snapshot-index.ts';
 import { STORE_REMEDY, isStore } from '../explain/spread.ts';
 import { GONE_KEYS } from '../explain/wanted.ts';
 import { hasSelector } from '../models/lookup.ts';
@@ -96,12 +97,8 @@ const vainRules = (service: Service): Said[] => {
 /** Most replicas that a workload may have, its autoscalers' included; infinite where each Node has one. */
 const mostReplicas = (workload: Workload, autoscalers: readonly Autoscaler[]): number => {
   if (workload.kind === 'DaemonSet') return Infinity;
-  return autoscalers
-    .filter(
-      ({ namespace, targetKind, targetName, off }) =>
-        !off && namespace === workload.namespace && targetKind === workload.kind && targetName === workload.name,
-    )
-    .reduce((most, { maxReplicas = 0 }) => Math.max(most, maxReplicas), workload.replicas);
+  const own = autoscalers.filter((each) => scales(each, workload));
+  return own.reduce((most, { maxReplicas = 0 }) => Math.max(most, maxReplicas), workload.replicas);
 };
 
 /** Of one workload, with or without a request for routing by zone: rules that cannot do what they say. */

@@ -1,6 +1,6 @@
 // A remedy as data: the object and the patch that a command is printed from, and that is tried on the objects in memory before it is offered.
 import type { Service } from '../../apis/core.ts';
-import { type Fields, applyMergePatch, defined, keyOf, sumBy } from '../../apis/values.ts';
+import { type Fields, applyMergePatch, countBy, defined, keyOf, sumBy, sumOf } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
@@ -9,10 +9,10 @@ import { finalHints } from '../models/hints.ts';
 import { changeReplicas } from '../models/what-if.ts';
 import type { Workload } from '../snapshot.ts';
 import { type Facts, isVain, worstOf } from './facts.ts';
-import type { SnapshotIndex } from './snapshot-index.ts';
+import { type SnapshotIndex, scales } from './snapshot-index.ts';
 import { webhooksFor } from './given.ts';
 import type { Cause } from './reasons.ts';
-import { type Zones, movesAll, placements, workloadTitle, zonesOfPods } from './scheduler.ts';
+import { type Zones, movesAll, placements, workloadTitle } from './scheduler.ts';
 
 /** Null takes the key away. */
 export type Keys = Readonly<Record<string, string | null>>;
@@ -99,8 +99,8 @@ const mergedSpread = ({ spread, podLabels }: Workload, patch: SpreadConstraintPa
   return [...others, { ...old, ...fields, selectsOwn, ...defined({ byRevision }) }];
 };
 
-export const autoscalersOf = ({ kind, name }: Workload, { autoscalers }: Facts) =>
-  autoscalers.filter(({ targetKind, targetName }) => targetKind === kind && targetName === name);
+export const autoscalersOf = (workload: Workload, { autoscalers }: Facts) =>
+  autoscalers.filter((each) => scales(each, workload));
 
 /** The workload as changes of it and its autoscalers leave it, and whether all its Pods are new. */
 const changedWorkload = (workload: Workload, facts: Facts, changes: readonly Change[]) => {
@@ -115,52 +115,30 @@ const changedWorkload = (workload: Workload, facts: Facts, changes: readonly Cha
   return { workload: { ...workload, replicas: wanted, spread }, changed, renewed };
 };
 
-/** Where Pods of the changed workloads may come to lie, by name of the workload: every way; undefined where that is not certain. */
-type Places = ReadonlyMap<string, Zones>;
-
-const placesOf = (facts: Facts, changes: readonly Change[]): readonly Places[] | undefined => {
-  const lie = zonesOfPods(facts);
-  const ready = facts.families[0]?.endpoints.length;
-  let all: readonly Places[] = [new Map()];
-  for (const [at, old] of facts.workloads.entries()) {
-    const { workload, changed, renewed } = changedWorkload(old, facts, changes);
-    if (!changed) continue;
-    // Some Pods are not ready: new ones may not be either.
-    if (ready !== sumBy(facts.workloads, ({ replicas }) => replicas)) return undefined;
-    // A StatefulSet's Pods are counted together with those of others behind the Service.
-    const moves = renewed && movesAll(workload) && (old.kind === 'Deployment' || facts.workloads.length === 1);
-    const staying = moves ? new Map<string, number>() : lie?.[at];
-    if (staying === undefined || (renewed && !moves)) return undefined;
-    const ways = placements(workload, facts, staying);
-    if (ways === undefined || ways.length * all.length > MOST_PLACES) return undefined;
-    all = all.flatMap((places) => ways.map((way) => new Map([...places, [workloadTitle(old), way]])));
-  }
-  return all;
+/** Every way in which Pods of a changed workload may come to lie, which is none where no workload is; undefined where that is not certain. */
+const waysOf = (facts: Facts, changes: readonly Change[]): readonly (Zones | undefined)[] | undefined => {
+  const all = facts.workloads.map((each) => changedWorkload(each, facts, changes));
+  const [own] = all;
+  if (own === undefined || !all.some(({ changed }) => changed)) return [undefined];
+  const [lie] = facts.families.map(({ endpoints }) => countBy(endpoints, ({ zone }) => zone));
+  // Whose Pods lie where is not known of several; and where some are not ready, new ones may not be either.
+  if (lie === undefined || all.length > 1 || sumOf(lie.values()) !== facts.workloads[0]?.replicas) return undefined;
+  const moves = own.renewed && movesAll(own.workload);
+  return own.renewed && !moves ? undefined : placements(own.workload, facts, moves ? new Map() : lie);
 };
-
-const MOST_PLACES = 64;
 
 const patched = <T>(object: T, patches: readonly Fields[]): T =>
   patches.reduce<unknown>((own, patch) => applyMergePatch(own, patch), object) as T;
 
-/** Endpoints where the Pods of its workloads come to lie; undefined where those that stay are not known. */
-const movedSlices = (facts: Facts, slices: Facts['slices'], places: Places): Facts['slices'] | undefined => {
-  const { workloads, service, nodes, families } = facts;
-  if (!workloads.some((workload) => places.has(workloadTitle(workload)))) return slices;
-  const lie = zonesOfPods(facts);
-  const replicas = Object.fromEntries([...facts.index.zones].map((zone) => [zone, 0]));
-  for (const [at, workload] of workloads.entries()) {
-    const own = places.get(workloadTitle(workload)) ?? lie?.[at];
-    if (own === undefined) return undefined;
-    for (const [zone, count] of own) replicas[zone] = (replicas[zone] ?? 0) + count;
-  }
-  const port = service.spec?.ports?.[0]?.name ?? '';
-  const wanted = { service, nodes, port, replicas };
+/** Endpoints where the Pods come to lie. */
+const movedSlices = ({ service, nodes, families, index }: Facts, slices: Facts['slices'], lie: Zones) => {
+  const replicas = Object.fromEntries([...[...index.zones].map((zone) => [zone, 0] as const), ...lie]);
+  const wanted = { service, nodes, port: service.spec?.ports?.[0]?.name ?? '', replicas };
   return families.reduce((own, { family }) => changeReplicas({ ...wanted, slices: own, family }).slices, slices);
 };
 
 /** The cluster with the changes, once control plane and admission have followed. */
-const changed = (facts: Facts, changes: readonly Change[], places: Places) => {
+const changed = (facts: Facts, changes: readonly Change[], lie?: Zones) => {
   const { index, name, version, shares, options, ref } = facts;
   const patchOf = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).map(({ patch }) => patch);
   const service = patched(facts.service, patchOf('Service'));
@@ -172,8 +150,7 @@ const changed = (facts: Facts, changes: readonly Change[], places: Places) => {
       hidden.includes(endpoint) ? { ...endpoint, conditions: { ...endpoint.conditions, ready: false } } : endpoint,
     ),
   );
-  const slices = movedSlices(facts, written, places);
-  if (slices === undefined) return undefined;
+  const slices = lie === undefined ? written : movedSlices(facts, written, lie);
   const labels = slices.map(({ metadata }) => ({ ...service.metadata?.labels, ...metadata?.labels }));
   const webhook = labels.some((each) => webhooksFor(facts, each).length > 0);
   const own = finalHints(service, slices, { shares, version, webhook, ...defined({ gates: options.gates }) });
@@ -258,16 +235,17 @@ export const tryChanges = (
   before: Judged,
   judge: Judge,
 ): Tried => {
-  const ways = placesOf(facts, changes);
+  const ways = waysOf(facts, changes);
   // Of a headless Service no data plane reads a hint.
   if (ways === undefined || facts.service.spec?.clusterIP === 'None' || entersOtherwise(facts, changes))
     return 'useless';
   // Hints that lend endpoints to other zones are no new trouble.
   const had = new Set<Cause['reason']>([...before.causes.map((cause) => cause.reason), 'HintedForOtherZone']);
   const others = neighbours(facts, changes).map((service) => judge(service, facts.index));
-  for (const places of ways) {
-    const cluster = changed(facts, changes, places);
-    if (cluster === undefined) return 'useless';
+  // Where Pods of the others lie that such a Service has as well is not known.
+  if (others.some((other) => other.facts.workloads.length > 1)) return 'useless';
+  for (const lie of ways) {
+    const cluster = changed(facts, changes, lie);
     const after = judge(cluster.service, cluster.index);
     // Load is uneven by degrees.
     const isLess = reason === 'UnevenLoad' && overloadOf(after) < overloadOf(before) - ROUNDING;
@@ -280,9 +258,9 @@ export const tryChanges = (
     const known = after.causes.every(({ stage, reason: code }) => stage === 'prerequisite' || had.has(code));
     if (failing(after) >= failing(before) && !(keepsMore && (after.effective.effective || known))) return 'useless';
     for (const other of others) {
-      const beside = changed(other.facts, [], places);
-      const then = beside === undefined ? undefined : judge(beside.service, beside.index);
-      if (then === undefined || worseOf(other, then) !== undefined) return 'useless';
+      const beside = changed(other.facts, [], lie);
+      const then = judge(beside.service, beside.index);
+      if (worseOf(other, then) !== undefined) return 'useless';
       if (other.effective.effective && !then.effective.effective) return 'useless';
     }
   }

@@ -3,7 +3,7 @@
 // (kube-scheduler, podtopologyspread/plugin.go).
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
-import { countBy, nameOf, sumBy, sumOf } from '../../apis/values.ts';
+import { nameOf, sumBy, sumOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { barrier } from '../models/lookup.ts';
@@ -160,16 +160,4 @@ export const movesAll = (workload: Workload): boolean => {
   // Old Pods count as well, unless it is by revision: then zones are uneven once they are gone (KEP-3243).
   const rolling = hardSpread(workload).filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
   return kind === 'Deployment' && apart.length === 0 && rolling.every(({ byRevision = false }) => byRevision);
-};
-
-/** Where the ready Pods of each workload are, in its order; undefined where some of them are not ready, or whose they are is not known. */
-export const zonesOfPods = ({ workloads, pods, index, families }: Facts): readonly Zones[] | undefined => {
-  const [first] = families.map(({ endpoints }) => countBy(endpoints, ({ zone }) => zone));
-  if (first === undefined || sumOf(first.values()) !== sumBy(workloads, ({ replicas }) => replicas)) return undefined;
-  if (workloads.length === 1) return [first];
-  const found = workloads.map(({ podLabels: matchLabels }) => {
-    const own = pods.filter(({ ready, labels }) => ready && matchesSelector({ matchLabels }, labels));
-    return countBy(own, ({ nodeName }) => index.zoneOf.get(nodeName) ?? '');
-  });
-  return found.every((own, at) => sumOf(own.values()) === workloads[at]?.replicas) ? found : undefined;
 };

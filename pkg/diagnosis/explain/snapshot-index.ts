@@ -13,7 +13,7 @@ import { groupNodes } from '../models/routes.ts';
 import { computeTypeOf } from '../routers/nodes.ts';
 import { routersOf } from '../routers/routers.ts';
 import type { Stated } from '../routers/types.ts';
-import { type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
+import { type Autoscaler, type ClusterSnapshot, type Workload, itemsOf } from '../snapshot.ts';
 
 type ByKey<T> = Pick<ReadonlyMap<string, readonly T[]>, 'get'>;
 
@@ -103,14 +103,17 @@ const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
   return [...workloads.filter((each) => madeBy(each) === undefined), ...others];
 };
 
+/** It changes how many Pods the workload has. */
+export const scales = ({ namespace, targetKind, targetName, off }: Autoscaler, own: Workload): boolean =>
+  !off && namespace === own.namespace && targetKind === own.kind && targetName === own.name;
+
 /** What runs behind the Service, and what scales it. */
 export const ownersOf = (index: SnapshotIndex, service: Service) => {
   const { namespace } = refOf(service);
   const near = index.workloads.get(namespace) ?? [];
   const workloads = controllersOf(near.filter((each) => selects(service, each)));
-  const autoscalers = (index.autoscalers.get(namespace) ?? []).filter(
-    (each) => !each.off && workloads.some(({ kind, name }) => kind === each.targetKind && name === each.targetName),
-  );
+  const all = index.autoscalers.get(namespace) ?? [];
+  const autoscalers = all.filter((each) => workloads.some((own) => scales(each, own)));
   const pods = index.bypasses.podsOf(service);
   const ends = /^-(?:\d+|(?:[^-]+-)?[^-]{5})$/; // of a StatefulSet, ReplicaSet or Deployment
   const makes = ({ name: own, podLabels: matchLabels }: Workload): boolean =>
