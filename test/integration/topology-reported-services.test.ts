@@ -338,7 +338,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/VictoriaMetrics/VictoriaMetrics/issues/6516',
-    { spec: { ports: [{ name: 'metrics', port: 9090 }] }, endpoints: ['a', 'b', 'c'] },
+    { spec: { ports: [{ name: 'metrics', port: 9090 }] } },
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through members \(Service shop\/web\)/,
@@ -429,11 +429,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/opensearch-project/opensearch-k8s-operator/issues/969',
-    {
-      version: '1.31.2',
-      service: ownedBy('opensearch.opster.io/v1', 'OpenSearchCluster', 'logs'),
-      endpoints: ['a', 'b', 'c'],
-    },
+    { version: '1.31.2', service: ownedBy('opensearch.opster.io/v1', 'OpenSearchCluster', 'logs') },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
@@ -458,6 +454,7 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/tektoncd/operator/pull/3228',
     {
+      endpoints: ['a:a', 'b:b', 'c:c'],
       pods: { containers: [{ image: 'web', ports: [{ containerPort: 8080 }] }] },
       extra: [beside('apps/v1', 'StatefulSet', podsWith({ image: 'x' }, { app: 'web' }), { name: 'web-2' })],
     },
@@ -666,7 +663,6 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/confluentinc/cp-helm-charts/issues/639',
     {
       version: '1.34.1',
-      endpoints: ['a', 'b', 'c'],
       spec: { ports: [{ name: 'http', port: 9092 }] },
       pods: {
         containers: ['solsson/kafka-prometheus-jmx-exporter@sha256:6f82', 'cp-enterprise-kafka:6.1.0'].map(imageOf),
@@ -734,7 +730,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/open-telemetry/opentelemetry-helm-charts/issues/749',
-    { version: '1.26.9', spec: LOCAL, endpoints: ['a', 'b', 'c'] },
+    { version: '1.26.9', spec: LOCAL },
     'Effective',
     'InternalTrafficPolicyLocal',
     /^✓ .*100 % of connections stay in their zone/,
@@ -810,7 +806,7 @@ const ROWS: readonly ReportedRow[] = [
   // Nodes, Pods and data planes of other kinds.
   [
     'https://github.com/kubernetes/autoscaler/issues/4848',
-    { version: '1.21.5', nodes: ['a', 'b'], endpoints: ['a', 'b'], extra: [WAITING, BARRED, GROUPED] },
+    { version: '1.21.5', nodes: ['a', 'b'], extra: [WAITING, BARRED, GROUPED] },
     'NotWanted',
     'PodsNotSpread',
     /^✗ its Pods are not spread over zones \(PodsNotSpread\); not wanted: [^;]*; [^;]*$/,
@@ -907,7 +903,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/123019',
-    { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'b:b'], extra: [WAITING, DOWN] },
+    { nodes: ['a', 'b'], spec: CLOSE, extra: [WAITING, DOWN] },
     'Effective',
     'PodsWaiting',
     /^! 100 % .*; Pods of it wait for a Node \(PodsWaiting\)/,
@@ -915,12 +911,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/106396',
-    {
-      nodes: ['a', 'b'],
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b'],
-      extra: [WAITING, { ...DOWN, spec: { unschedulable: true } }],
-    },
+    { nodes: ['a', 'b'], spec: CLOSE, extra: [WAITING, { ...DOWN, spec: { unschedulable: true } }] },
     'Effective',
     'PodsWaiting',
     /^! 100 %/,
@@ -931,7 +922,6 @@ const ROWS: readonly ReportedRow[] = [
     {
       nodes: ['a', 'a', 'b'],
       spec: CLOSE,
-      endpoints: ['a:a', 'b:b'],
       pods: { topologySpreadConstraints: [{ ...ZONES, minDomains: 3 }, ON_NODES] },
       extra: [WAITING],
     },
@@ -1020,7 +1010,6 @@ const ROWS: readonly ReportedRow[] = [
         { ...kubeProxy('1.22.6'), spec: { template: { spec: { containers: PROXY, nodeSelector: { cloud: '' } } } } },
         { ...WAITING, metadata: OF_PROXY, spec: { nodeName: 'cloud-0', containers: PROXY } },
       ],
-      endpoints: ['a', 'b'],
     },
     'NotWanted',
     'NotRequested',
@@ -1033,7 +1022,6 @@ const ROWS: readonly ReportedRow[] = [
     {
       nodes: ['a', 'b'],
       plane: [kubeProxy('1.31.7'), { ...WAITING, metadata: OF_PROXY, spec: { nodeName: 'node-0', containers: PROXY } }],
-      endpoints: ['a', 'b'],
       extra: [TAINTED],
     },
     'NotWanted',
@@ -1061,12 +1049,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/MicrosoftDocs/azure-aks-docs/issues/149',
-    {
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b', 'c:c'],
-      pods: { topologySpreadConstraints: [ZONES] },
-      extra: [TAINTED, WAITING],
-    },
+    { spec: CLOSE, pods: { topologySpreadConstraints: [ZONES] }, extra: [TAINTED, WAITING] },
     'Effective',
     'PodsWaiting',
     /^! 100 %/,
@@ -1077,7 +1060,6 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/kubernetes/kubernetes/issues/49906',
     {
       spec: CLOSE,
-      endpoints: ['a:a', 'b:b', 'c:c'],
       pods: {
         topologySpreadConstraints: [ZONES, ON_NODES],
         volumes: [{ persistentVolumeClaim: { claimName: 'web' } }],
@@ -1110,7 +1092,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/79213',
-    { endpoints: ['a', 'b', 'c'], extra: [proxyConfig('mode: ipvs\nipvs:\n  scheduler: lc\n')] },
+    { extra: [proxyConfig('mode: ipvs\nipvs:\n  scheduler: lc\n')] },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: /,
@@ -1137,7 +1119,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/16071',
-    { version: '1.23.9', spec: LOCAL, plane: cilium('1.11.7'), endpoints: ['a', 'b', 'c'] },
+    { version: '1.23.9', spec: LOCAL, plane: cilium('1.11.7') },
     'NotWanted',
     'PolicyIgnored',
     /^✗ not every Node reads internalTrafficPolicy Local; 33 %/,
@@ -1146,7 +1128,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/114419',
-    { version: '1.25.5', spec: LOCAL, extra: [WINDOWS], endpoints: ['a', 'b', 'c'] },
+    { version: '1.25.5', spec: LOCAL, extra: [WINDOWS] },
     'NotWanted',
     'PolicyIgnored',
     /^✗ not every Node .*83 %/,
@@ -1154,7 +1136,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/antrea-io/antrea/pull/2792',
-    { version: '1.23.4', spec: LOCAL, plane: antrea('1.5.0'), endpoints: ['a', 'b', 'c'] },
+    { version: '1.23.4', spec: LOCAL, plane: antrea('1.5.0') },
     'NotWanted',
     'PolicyIgnored',
     /^✗ not every Node .*33 %/,
@@ -1189,7 +1171,6 @@ const ROWS: readonly ReportedRow[] = [
       nodes: ['a', 'a', 'b'],
       spec: LOCAL_PORTS,
       plane: [daemonSet('kube-router', 'cloudnativelabs/kube-router:v0.4.0')],
-      endpoints: ['a', 'b'],
     },
     'NotWanted',
     'NoLocalEndpoints',
@@ -1230,7 +1211,7 @@ const ROWS: readonly ReportedRow[] = [
   // Also kubernetes/kubernetes#70222
   [
     'https://github.com/giantswarm/giantnetes-terraform/pull/310',
-    { version: '1.16.8', nodes: ['a', 'b', 'c', 'c'], spec: LOCAL_PORTS, endpoints: ['a', 'b', 'c'] },
+    { version: '1.16.8', nodes: ['a', 'b', 'c', 'c'], spec: LOCAL_PORTS },
     'NotWanted',
     'ZoneFailsHealthCheck',
     /^✗ traffic from outside .*Nodes without one of its Pods drop it/,
@@ -1308,11 +1289,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1813',
-    {
-      endpoints: ['a', 'b', 'c'],
-      service: { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb-ip' } },
-      spec: LOCAL_ENTRY,
-    },
+    { service: { annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb-ip' } }, spec: LOCAL_ENTRY },
     'NotWanted',
     'NotRequested',
     /aws-ip-targets/,
@@ -1367,7 +1344,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/124699',
-    { version: '1.28.9', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], extra: [FOREIGN] },
+    { version: '1.28.9', annotations: MODE, extra: [FOREIGN] },
     'Ineffective',
     'EndpointWithoutHint',
     /^✗ ineffective: at least 25 %/,
@@ -1391,7 +1368,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubeovn/kube-ovn/issues/5013',
-    { spec: LOCAL, plane: KUBE_OVN, endpoints: ['a', 'b', 'c'] },
+    { spec: LOCAL, plane: KUBE_OVN },
     'NotWanted',
     'PolicyIgnored',
     /^✗ not every Node .*33 %/,
@@ -1400,7 +1377,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubeovn/kube-ovn/issues/5479',
-    { plane: KUBE_OVN, endpoints: ['a', 'b', 'c'] },
+    { plane: KUBE_OVN },
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint/,
@@ -1441,7 +1418,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/vllm-project/semantic-router/issues/2417',
-    { version: '1.33.2', spec: { ports: [{ name: 'grpc', port: 50_051 }] }, endpoints: ['a', 'b', 'c'], extra: [HPA] },
+    { spec: { ports: [{ name: 'grpc', port: 50_051 }] }, extra: [HPA] },
     'NotWanted',
     'StickyClients',
     /clients may keep to one endpoint/,
@@ -1451,9 +1428,7 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/jaegertracing/jaeger/pull/3422',
     {
-      version: '1.33.2',
       spec: { ports: [{ name: 'grpc', port: 14_250 }] },
-      endpoints: ['a', 'b', 'c'],
       extra: [HPA, behindWeb({ image: 'a:1', args: ['--collector.grpc-server.max-connection-age', '2m'] })],
     },
     'NotWanted',
@@ -1464,7 +1439,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/istio/istio/pull/10870',
-    { version: '1.33.2', spec: { ports: [{ name: 'grpc-xds', port: 15_010 }] }, endpoints: ['a', 'b', 'c'] },
+    { spec: { ports: [{ name: 'grpc-xds', port: 15_010 }] } },
     'NotWanted',
     'NotRequested',
     /clients may keep to one endpoint/,
@@ -1494,9 +1469,7 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/kubernetes/ingress-nginx/issues/5947',
     {
-      version: '1.33.2',
       spec: { type: 'LoadBalancer' },
-      endpoints: ['a', 'b', 'c'],
       extra: [HPA, behindWeb({ image: 'registry.k8s.io/ingress-nginx/controller:v1.11.2' })],
     },
     'NotWanted',
@@ -1507,12 +1480,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/traefik/traefik/issues/9034',
-    {
-      version: '1.33.2',
-      spec: { type: 'LoadBalancer' },
-      endpoints: ['a', 'b', 'c'],
-      extra: [HPA, behindWeb({ image: 'traefik:v2.6.6' })],
-    },
+    { spec: { type: 'LoadBalancer' }, extra: [HPA, behindWeb({ image: 'traefik:v2.6.6' })] },
     'NotWanted',
     'NotRequested',
     /clients may keep to one endpoint/,
@@ -1544,7 +1512,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/launchdarkly/ld-relay/issues/92',
-    { version: '1.33.2', endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'launchdarkly/ld-relay:5.11.1' })] },
+    { extra: [behindWeb({ image: 'launchdarkly/ld-relay:5.11.1' })] },
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint/,
@@ -1568,7 +1536,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/defilantech/LLMKube/issues/1812',
-    { version: '1.33.2', spec: CLOSE, extra: [behindWeb({ image: 'ghcr.io/ggml-org/llama.cpp:server' })] },
+    { spec: CLOSE, extra: [behindWeb({ image: 'ghcr.io/ggml-org/llama.cpp:server' })] },
     'Effective',
     'StickyClients',
     KEEP_TO_ONE,
@@ -1576,12 +1544,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/thanos-io/thanos/issues/4734',
-    {
-      version: '1.33.2',
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b', 'c:c'],
-      extra: [behindWeb({ image: 'a:1', args: ['--grpc-address=0.0.0.0:8080'] })],
-    },
+    { spec: CLOSE, extra: [behindWeb({ image: 'a:1', args: ['--grpc-address=0.0.0.0:8080'] })] },
     'Effective',
     'StickyClients',
     KEEP_TO_ONE,
@@ -1589,12 +1552,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/absmach/magistrala/issues/387',
-    {
-      version: '1.33.2',
-      spec: CLOSE,
-      endpoints: ['a:a', 'b:b', 'c:c'],
-      extra: [behindWeb({ image: 'a:1', ports: [{ name: 'grpc', containerPort: 8080 }] })],
-    },
+    { spec: CLOSE, extra: [behindWeb({ image: 'a:1', ports: [{ name: 'grpc', containerPort: 8080 }] })] },
     'Effective',
     'StickyClients',
     KEEP_TO_ONE,
@@ -1654,7 +1612,6 @@ const ROWS: readonly ReportedRow[] = [
       nodes: ['a', 'a', 'b'],
       spec: { type: 'LoadBalancer' },
       annotations: { 'kube-router.io/service.local': 'true' },
-      endpoints: ['a', 'b'],
       plane: [daemonSet('kube-router', 'docker.io/cloudnativelabs/kube-router:v2.2.1')],
     },
     'NotWanted',
@@ -1705,7 +1662,6 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/cilium/cilium/issues/31718',
     {
       annotations: { 'service.cilium.io/global': 'true' },
-      endpoints: ['a', 'b', 'c'],
       plane: [kubeProxy('1.28.8'), ...cilium('1.15.3', { 'kube-proxy-replacement': 'false' })],
     },
     'NotWanted',
@@ -1729,10 +1685,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/9141',
-    {
-      endpoints: ['a', 'b', 'c'],
-      extra: [OF_WORKER, ingress('nginx'), daemonSet('nginx', 'k8s.io/ingress-nginx/controller:v1.4.0')],
-    },
+    { extra: [OF_WORKER, ingress('nginx'), daemonSet('nginx', 'k8s.io/ingress-nginx/controller:v1.4.0')] },
     'NotWanted',
     'PortOfSomePods',
     /ingress-nginx/,
@@ -1740,7 +1693,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/eksctl-io/eksctl/issues/542',
-    { service: { labels: { 'k8s-app': 'kube-dns' } }, endpoints: ['a', 'b', 'c'], extra: [OWN_CACHE] },
+    { service: { labels: { 'k8s-app': 'kube-dns' } }, extra: [OWN_CACHE] },
     'NotWanted',
     'NotRequested',
     /node-local-dns .* may go around it/,
@@ -1753,7 +1706,6 @@ const ROWS: readonly ReportedRow[] = [
       nodes: ['a'],
       nodeLabels: { 'node-role.kubernetes.io/master': '' },
       spec: LOCAL_ENTRY,
-      endpoints: ['a'],
       extra: [nodeWith('cn-hangzhou.i-bp1worker0x7', 'b')],
     },
     'NotWanted',
@@ -1887,7 +1839,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/coredns/coredns/issues/3628',
-    { version: '1.35.1', endpoints: ['a', 'b', 'c'], pods: null, extra: [OF_DAEMON_SET] },
+    { version: '1.35.1', pods: null, extra: [OF_DAEMON_SET] },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: /,
@@ -1896,7 +1848,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/spegel-org/spegel/pull/1313#hints',
-    { version: '1.35.1', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], pods: null, extra: [OF_DAEMON_SET] },
+    { version: '1.35.1', annotations: MODE, pods: null, extra: [OF_DAEMON_SET] },
     'Effective',
     '',
     /^✓ through its cluster IP 100 % .* was not seen \(workloads\)$/,
@@ -1904,7 +1856,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/109364',
-    { nodes: ['a', 'a'], endpoints: ['a'], pods: { topologySpreadConstraints: [ZONES, ON_NODES] }, extra: [WAITING] },
+    { nodes: ['a', 'a'], pods: { topologySpreadConstraints: [ZONES, ON_NODES] }, extra: [WAITING] },
     'Effective',
     'PodsWaiting',
     /^! 100 %/,
@@ -2048,7 +2000,11 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/linkerd/linkerd2/issues/10788',
-    { plane: cilium('1.16.1', { 'bpf-lb-sock-hostns-only': 'true' }), extra: [MESHED] },
+    {
+      endpoints: ['a:a', 'b:b', 'c:c'],
+      plane: cilium('1.16.1', { 'bpf-lb-sock-hostns-only': 'true' }),
+      extra: [MESHED],
+    },
     'NotWanted',
     'CiliumServiceTopologyOff',
     /^✗ not wanted: .*linkerd \(Pod shop\/client\) goes around it, by the same hints/,
@@ -2135,7 +2091,6 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/vectordotdev/helm-charts/issues/482',
     {
-      endpoints: ['a', 'b', 'c'],
       service: {
         labels: { ...HELM.labels, 'app.kubernetes.io/component': 'Aggregator', 'helm.sh/chart': 'vector-0.43.0' },
       },
@@ -2276,7 +2231,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/k3s-io/k3s/issues/4748',
-    { version: '1.21.7', spec: { topologyKeys: ['topology.kubernetes.io/region'] }, endpoints: ['a', 'b', 'c'] },
+    { version: '1.21.7', spec: { topologyKeys: ['topology.kubernetes.io/region'] } },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: /,
@@ -2306,7 +2261,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cozystack/cozystack/issues/3358',
-    { nodes: ['', '', ''], spec: CLOSE, endpoints: [], extra: [WAITING] },
+    { nodes: ['', '', ''], spec: CLOSE, extra: [WAITING] },
     'Ineffective',
     'NoEndpoints',
     /^✗ no endpoint is ready/,
@@ -2500,7 +2455,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/imroc/learning-istio/issues/29',
-    { spec: { ports: [RPC] }, endpoints: ['a', 'b', 'c'], extra: [IN_ISTIO] },
+    { spec: { ports: [RPC] }, extra: [IN_ISTIO] },
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint \(StickyClients\); all clients seen go through istio .*; not wanted: /,
@@ -2509,7 +2464,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/istio/istio/issues/727',
-    { spec: { ports: [{ ...RPC, appProtocol: 'grpc' }] }, endpoints: ['a', 'b', 'c'], extra: [IN_ISTIO] },
+    { spec: { ports: [{ ...RPC, appProtocol: 'grpc' }] }, extra: [IN_ISTIO] },
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through istio .*; not wanted: /,
@@ -2518,7 +2473,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/istio/istio/issues/53435',
-    { version: '1.29.12', endpoints: ['a', 'b', 'c'], extra: [ZTUNNEL, AMBIENT] },
+    { version: '1.29.12', extra: [ZTUNNEL, AMBIENT] },
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through istio-ambient \(DaemonSet kube-system\/ztunnel\), which is not seen to keep to zones/,
@@ -2582,7 +2537,6 @@ const ROWS: readonly ReportedRow[] = [
       version: '1.26.2+k3s1',
       nodes: ['a', 'b'],
       spec: LOCAL_ENTRY,
-      endpoints: ['a', 'b'],
       extra: [daemonSet('svclb-web-3f2a1b0c', 'rancher/klipper-lb:v0.4.9'), UNTAINTED_SERVER],
     },
     'NotWanted',
@@ -2671,11 +2625,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://kubernetes.io/docs/reference/networking/virtual-ips/#traffic-distribution',
-    {
-      version: '1.28.1',
-      annotations: { applied: '{"trafficDistribution":"PreferClose"}' },
-      endpoints: ['a', 'b', 'c'],
-    },
+    { version: '1.28.1', annotations: { applied: '{"trafficDistribution":"PreferClose"}' } },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*33 %/,
@@ -2691,7 +2641,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://kaidalov.com/posts/2025/02/topology-aware-routing',
-    { version: '1.31.4', annotations: MODE, endpoints: ['a:a', 'b:b', 'c:c'], extra: frontOf('web') },
+    { version: '1.31.4', annotations: MODE, extra: frontOf('web') },
     'Effective',
     'UnevenLoad',
     /^! 100 % .*; its endpoints get uneven shares/,
@@ -2699,7 +2649,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://linkerd.io/2-edge/features/topology-aware-routing/',
-    { spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'], extra: frontWith(MESHED) },
+    { spec: CLOSE, extra: frontWith(MESHED) },
     'Effective',
     'UnevenLoad',
     /^! .*\(UnevenLoad\); linkerd \(Pod front\/front-0\) goes around it, by the same hints/,
@@ -2708,7 +2658,6 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://istio.io/latest/docs/tasks/traffic-management/locality-load-balancing/failover/',
     {
-      endpoints: ['a', 'b', 'c'],
       extra: [
         ...frontWith(IN_ISTIO),
         beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy: { outlierDetection: {} } }),
@@ -2721,7 +2670,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kedacore/charts/pull/684',
-    { spec: CLOSE, endpoints: ['a:a', 'b:b', 'c:c'], extra: INTERCEPTED },
+    { spec: CLOSE, extra: INTERCEPTED },
     'Effective',
     'UnevenLoad',
     /^! 100 % .*; its endpoints get uneven shares/,
@@ -2740,7 +2689,6 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/envoyproxy/gateway/pull/5573',
     {
-      endpoints: ['a', 'b', 'c'],
       spec: { ports: [{ name: 'grpc', port: 80 }] },
       extra: [
         behindWeb({ image: 'envoyproxy/gateway:v1.4.1' }),
@@ -2755,7 +2703,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/Azure/AKS/issues/1840',
-    { version: '1.18.6', spec: { topologyKeys: ['kubernetes.io/hostname'] }, endpoints: ['a', 'b', 'c'] },
+    { version: '1.18.6', spec: { topologyKeys: ['kubernetes.io/hostname'] } },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: before Kubernetes 1\.21 there are no hints to ask for; no share can be predicted \(its topologyKeys/,
@@ -2764,11 +2712,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/gardener/etcd-druid/pull/973',
-    {
-      version: '1.32.4',
-      service: { labels: { 'endpoint-slice-hints.resources.gardener.cloud/consider': 'true' } },
-      endpoints: ['a', 'b', 'c'],
-    },
+    { version: '1.32.4', service: { labels: { 'endpoint-slice-hints.resources.gardener.cloud/consider': 'true' } } },
     'Ineffective',
     'WebhookMissing',
     /^✗ ineffective: 33 %/,
@@ -2783,7 +2727,6 @@ const ROWS: readonly ReportedRow[] = [
         labels: { 'app.kubernetes.io/managed-by': 'etcd-druid' },
         ...ownedBy('druid.gardener.cloud/v1alpha1', 'Etcd', 'web'),
       },
-      endpoints: ['a', 'b', 'c'],
     },
     'NotWanted',
     'NotRequested',
@@ -2811,7 +2754,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/Azure/karpenter-provider-azure/issues/1002',
-    { version: '1.32.1', nodes: ['x-1', 'x-2'], spec: CLOSE, endpoints: ['x-1:x-1', 'x-2:x-2'], extra: [REGIONAL] },
+    { version: '1.32.1', nodes: ['x-1', 'x-2'], spec: CLOSE, extra: [REGIONAL] },
     'Unknown',
     'ZoneIsNone',
     /^\? not known: no share can be predicted \(Nodes of zone "1" may be in any zone/,
@@ -2865,7 +2808,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/mariadb-operator/mariadb-operator/issues/1636',
-    { service: { ownerReferences: [MARIADB] }, endpoints: ['a', 'b', 'c'] },
+    { service: { ownerReferences: [MARIADB] } },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: /,
@@ -2955,7 +2898,6 @@ const ROWS: readonly ReportedRow[] = [
     {
       version: '1.34.1',
       spec: { type: 'LoadBalancer' },
-      endpoints: ['a', 'b', 'c'],
       annotations: { 'networking.gke.io/load-balancer-type': 'Internal' },
     },
     'NotWanted',
@@ -3080,7 +3022,6 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/prometheus/prometheus/issues/8402',
     {
       version: '1.32.3',
-      endpoints: ['a', 'b', 'c'],
       extra: [
         ...frontOf('other', 'quay.io/prometheus/prometheus:v3.2.1'),
         inShop('monitoring.coreos.com/v1', 'Prometheus', { remoteWrite: [{ url: 'http://web.shop.svc:80/write' }] }),
@@ -3114,7 +3055,6 @@ const ROWS: readonly ReportedRow[] = [
     {
       version: '1.34.1',
       spec: CLOSE,
-      endpoints: ['a:a', 'b:b', 'c:c'],
       extra: [
         ...frontOf('other', 'docker.io/envoyproxy/envoy:distroless-v1.36.2'),
         inShop('gateway.envoyproxy.io/v1alpha1', 'Backend', {
@@ -3163,7 +3103,7 @@ const ROWS: readonly ReportedRow[] = [
   // Also kubernetes/kubernetes#55603
   [
     'https://docs.cloud.google.com/kubernetes-engine/docs/troubleshooting/troubleshoot-uneven-traffic-distribution',
-    { spec: { sessionAffinity: 'ClientIP' }, endpoints: ['a', 'b', 'c'], extra: frontOf('web').slice(0, 2) },
+    { spec: { sessionAffinity: 'ClientIP' }, extra: frontOf('web').slice(0, 2) },
     'NotWanted',
     'StickyClients',
     /may keep to one endpoint/,
@@ -3214,7 +3154,6 @@ const ROWS: readonly ReportedRow[] = [
       nodes: ['a', 'b'],
       service: ownedBy('opentelemetry.io/v1alpha1', 'OpenTelemetryCollector', 'node'),
       spec: { ports: [{ name: 'http', port: 4318 }] },
-      endpoints: ['a', 'b'],
       pods: null,
       extra: [OF_DAEMON_SET, ON_SECOND],
     },
@@ -3242,7 +3181,6 @@ const ROWS: readonly ReportedRow[] = [
       version: '1.18.16',
       annotations: { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' },
       spec: { type: 'LoadBalancer', ports: [{ name: 'http2', port: 80 }] },
-      endpoints: ['a', 'b', 'c'],
       extra: [behindWeb({ image: 'quay.io/cortexlabs/istio-proxy:0.35.0' })],
     },
     'NotWanted',
@@ -3254,7 +3192,6 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/dpkp/kafka-python/issues/2131',
     {
-      endpoints: ['a', 'b', 'c'],
       spec: { ports: [{ name: 'http', port: 9092 }], selector: { app: 'web', 'strimzi.io/cluster': 'c' } },
       podLabels: { 'strimzi.io/cluster': 'c' },
       pods: { containers: [imageOf('quay.io/strimzi/kafka:0.45.0-kafka-3.9.0')] },
@@ -3274,7 +3211,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/GoogleCloudPlatform/gke-autoneg-controller/issues/158',
-    { annotations: { 'cloud.google.com/neg-status': '{"zones":["a","b"]}' }, endpoints: ['a', 'b', 'c'] },
+    { annotations: { 'cloud.google.com/neg-status': '{"zones":["a","b"]}' } },
     'NotWanted',
     'LoadBalancerTraffic',
     /^✗ not wanted/,
@@ -3282,7 +3219,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/milvus-io/talon/issues/531',
-    { endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'ghcr.io/milvus-io/talon-gateway:0.6.0' })] },
+    { extra: [behindWeb({ image: 'ghcr.io/milvus-io/talon-gateway:0.6.0' })] },
     'NotWanted',
     'NotRequested',
     /from its Pods requests may go on/,
@@ -3299,11 +3236,7 @@ const ROWS: readonly ReportedRow[] = [
   // Pods that do not answer for one another.
   [
     'https://github.com/rackerlabs/genestack/pull/1589',
-    {
-      spec: { sessionAffinity: 'ClientIP' },
-      endpoints: ['a', 'b', 'c'],
-      extra: [behindWeb({ image: 'docker.io/bitnami/memcached:1.6.38' })],
-    },
+    { spec: { sessionAffinity: 'ClientIP' }, extra: [behindWeb({ image: 'docker.io/bitnami/memcached:1.6.38' })] },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted/,
@@ -3312,11 +3245,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/bitnami/charts/issues/26578',
-    {
-      service: HELM,
-      spec: { ports: [6379, 26_379].map((port) => ({ name: `p${port}`, port })) },
-      endpoints: ['a', 'b', 'c'],
-    },
+    { service: HELM, spec: { ports: [6379, 26_379].map((port) => ({ name: `p${port}`, port })) } },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted/,
@@ -3325,7 +3254,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/fluent/fluent-bit/issues/10394',
-    { endpoints: ['a', 'b', 'c'], extra: frontOf('web', 'cr.fluentbit.io/fluent/fluent-bit:4.0.2') },
+    { extra: frontOf('web', 'cr.fluentbit.io/fluent/fluent-bit:4.0.2') },
     'NotWanted',
     'StickyClients',
     /clients may keep to one endpoint/,
@@ -3333,7 +3262,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/mongodb/mongodb-kubernetes-operator/issues/1029',
-    { endpoints: ['a', 'b', 'c'], extra: [{ ...OF_MONGO, spec: { ...OF_MONGO.spec, replicas: 3 } }] },
+    { extra: [{ ...OF_MONGO, spec: { ...OF_MONGO.spec, replicas: 3 } }] },
     'NotWanted',
     'NotRequested',
     /^✗ members \(StatefulSet shop\/stores\) go around its cluster IP; not wanted: /,
@@ -3342,7 +3271,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/OT-CONTAINER-KIT/redis-operator/issues/472',
-    { endpoints: ['a', 'b', 'c'], spec: { selector: { app: 'web', redis_setup_type: 'replication' } } },
+    { spec: { selector: { app: 'web', redis_setup_type: 'replication' } } },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted/,
@@ -3351,7 +3280,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/rook/rook/issues/15762',
-    { endpoints: ['a', 'b', 'c'], extra: [behindWeb({ image: 'quay.io/ceph/ceph-rgw:v20.1.0' })] },
+    { extra: [behindWeb({ image: 'quay.io/ceph/ceph-rgw:v20.1.0' })] },
     'NotWanted',
     'NotRequested',
     /may go on to others/,
@@ -3359,7 +3288,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/stevehipwell/helm-charts/issues/1375',
-    { version: '1.34.2', endpoints: ['a', 'b', 'c'], spec: { ports: [{ name: 'http', port: 19_291 }] } },
+    { version: '1.34.2', spec: { ports: [{ name: 'http', port: 19_291 }] } },
     'NotWanted',
     'NotRequested',
     /may go on to others/,
@@ -3392,7 +3321,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/cilium/cilium/issues/9708',
-    { version: '1.23.6', service: { annotations: HINTS }, endpoints: ['a:a', 'b:b', 'c:c'], plane: cilium('1.10.6') },
+    { version: '1.23.6', service: { annotations: HINTS }, plane: cilium('1.10.6') },
     'Ineffective',
     'CiliumServiceTopologyOff',
     /^✗ ineffective: 33 %/,
@@ -3409,11 +3338,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/bitnami/charts/issues/3624',
-    {
-      endpoints: ['a', 'b', 'c'],
-      spec: { ports: [{ name: 'grpc', port: 10_901 }] },
-      extra: SIDECARS,
-    },
+    { spec: { ports: [{ name: 'grpc', port: 10_901 }] }, extra: SIDECARS },
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint/,
@@ -3492,7 +3417,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/pingcap/tidb-operator/issues/4749',
-    { nodeLabels: { 'kubernetes.azure.com/cluster': 'c' }, version: '1.23.9', endpoints: ['a', 'b', 'c'] },
+    { nodeLabels: { 'kubernetes.azure.com/cluster': 'c' }, version: '1.23.9' },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted/,
@@ -3559,11 +3484,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/105987',
-    {
-      version: '1.21.5',
-      endpoints: ['a', 'b', 'c'],
-      extra: [sliceOf('web-8h2ml', [{ addresses: ['10.1.0.99'] }], OF_MIRROR)],
-    },
+    { version: '1.21.5', extra: [sliceOf('web-8h2ml', [{ addresses: ['10.1.0.99'] }], OF_MIRROR)] },
     'NotWanted',
     'SlicesBehind',
     /^✗ its slices are not up to date/,

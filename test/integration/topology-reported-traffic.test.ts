@@ -303,7 +303,6 @@ const ROWS: readonly ReportedRow[] = [
     {
       version: '1.30.0',
       spec: { internalTrafficPolicy: 'Local' },
-      endpoints: ['a', 'b', 'c'],
       extra: [ingress('nginx', { 'nginx.ingress.kubernetes.io/service-upstream': 'true' }), NGINX],
     },
     'Effective',
@@ -413,7 +412,6 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/hashicorp/consul-k8s/pull/2357',
     {
       version: '1.28.5',
-      endpoints: ['a', 'b', 'c'],
       extra: [
         sidecar('consul-dataplane', 'hashicorp/consul-dataplane:1.3.1'),
         beside('consul.hashicorp.com/v1alpha1', 'ServiceResolver', { prioritizeByLocality: { mode: 'failover' } }),
@@ -430,6 +428,7 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/hashicorp/consul/pull/17007',
     {
+      endpoints: ['a:a', 'b:b', 'c:c'],
       extra: [
         sidecar('consul-dataplane', 'hashicorp/consul-dataplane:1.3.1'),
         beside('consul.hashicorp.com/v1alpha1', 'ServiceResolver', { prioritizeByLocality: { mode: 'failover' } }),
@@ -474,7 +473,6 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/gardener/gardener/pull/6653',
     {
-      endpoints: ['a', 'b', 'c'],
       extra: [
         beside(
           'v1',
@@ -492,7 +490,6 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/istio/istio/issues/36386',
     {
-      endpoints: ['a', 'b', 'c'],
       extra: [
         ingress('kong'),
         ingressClass('kong', 'ingress-controllers.konghq.com/kong'),
@@ -716,11 +713,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/grafana/helm-charts/pull/2139',
-    {
-      spec: { ports: [{ name: 'grpc', port: 80 }] },
-      endpoints: ['a', 'b', 'c'],
-      extra: balancing('      dns:\n        hostname: web.shop.svc'),
-    },
+    { spec: { ports: [{ name: 'grpc', port: 80 }] }, extra: balancing('      dns:\n        hostname: web.shop.svc') },
     'NotWanted',
     'StickyClients',
     /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: /,
@@ -728,7 +721,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/grafana/tempo/issues/6082',
-    { spec: { ports: [{ name: 'grpc', port: 80 }] }, endpoints: ['a', 'b', 'c'], extra: WRITES },
+    { spec: { ports: [{ name: 'grpc', port: 80 }] }, extra: WRITES },
     'NotWanted',
     'NotRequested',
     /^✗ not wanted: .*StickyClients/,
@@ -780,7 +773,6 @@ const ROWS: readonly ReportedRow[] = [
       version: '1.14.1',
       nodeLabels: { 'node-role.kubernetes.io/master': '' },
       spec: { clusterIP: 'None' },
-      endpoints: ['a', 'b', 'c'],
       extra: [CALLED],
     },
     'NotWanted',
@@ -792,7 +784,6 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/haproxytech/helm-charts/issues/355',
     {
       spec: { type: 'NodePort' },
-      endpoints: ['a', 'b', 'c'],
       extra: [
         beside('apps/v1', 'Deployment', podsWith({ image: 'haproxytech/kubernetes-ingress:3.2.6' }, OF_WEB), EDGE),
         running('front', { env: [{ name: 'URL', value: 'http://web.shop' }] }),
@@ -806,6 +797,7 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/syself/hetzner-cloud-controller-manager/issues/64',
     {
+      endpoints: ['a:a', 'b:b', 'c:c'],
       pending: true,
       annotations: { 'load-balancer.hetzner.cloud/location': 'ash' },
       spec: { type: 'LoadBalancer' },
@@ -853,7 +845,6 @@ const ROWS: readonly ReportedRow[] = [
       nodes: ['fr-par-2', 'fr-par-2'],
       annotations: { 'service.beta.kubernetes.io/scw-loadbalancer-force-internal-ip': 'true' },
       spec: { type: 'LoadBalancer' },
-      endpoints: ['fr-par-2'],
     },
     'Effective',
     'LoadBalancerTraffic',
@@ -873,7 +864,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/metallb/metallb/issues/1561',
-    { extra: [ASSIGNED, advertisement('IPAddressPool', {})] },
+    { endpoints: ['a:a', 'b:b', 'c:c'], extra: [ASSIGNED, advertisement('IPAddressPool', {})] },
     'Effective',
     'ZoneFailsHealthCheck',
     /nothing among these objects announces its address/,
@@ -1032,7 +1023,6 @@ const ROWS: readonly ReportedRow[] = [
     {
       spec: LOCAL_PORTS,
       nodes: ['a', 'b'],
-      endpoints: ['a:a', 'b:b'],
       extra: [binding({ nodeSelector: { matchLabels: { pool: 'edge' } } }), nodeWith('edge', 'a', { pool: 'edge' })],
     },
     'Effective',
@@ -1042,10 +1032,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4831',
-    {
-      endpoints: ['a', 'b', 'c'],
-      extra: [binding({ targetType: 'ip', iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' })],
-    },
+    { extra: [binding({ targetType: 'ip', iamRoleArnToAssume: 'arn:aws:iam::1:role/hub' })] },
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through aws-ip-targets \(TargetGroupBinding/,
@@ -1125,7 +1112,6 @@ const ROWS: readonly ReportedRow[] = [
     {
       spec: LOCAL_PORTS,
       nodes: ['a', 'b'],
-      endpoints: ['a:a', 'b:b'],
       extra: [
         beside('cis.f5.com/v1', 'VirtualServer', { pools: [{ service: 'web', servicePort: 80 }] }),
         nodeWith('node-0', 'a', { pool: 'edge' }),
@@ -1140,7 +1126,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/aws/containers-roadmap/issues/2508',
-    { extra: [binding({ targetType: 'ip' }, 'eks.amazonaws.com/v1')] },
+    { endpoints: ['a:a', 'b:b', 'c:c'], extra: [binding({ targetType: 'ip' }, 'eks.amazonaws.com/v1')] },
     'Effective',
     undefined,
     around('aws-ip-targets'),
@@ -1270,7 +1256,7 @@ const ROWS: readonly ReportedRow[] = [
   // Also kubernetes-sigs/aws-load-balancer-controller#913
   [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3648',
-    { spec: { type: 'NodePort' }, endpoints: ['a', 'b', 'c'], extra: [ingress('alb'), OF_ALB] },
+    { spec: { type: 'NodePort' }, extra: [ingress('alb'), OF_ALB] },
     'NotWanted',
     'LoadBalancerTraffic',
     /^✗ traffic from outside enters .* of Ingress shop\/web picks; not wanted: [^;]*$/,
@@ -1314,7 +1300,6 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/Kuadrant/authorino-operator/issues/362',
     {
       spec: { ports: [{ name: 'grpc', port: 50_051 }] },
-      endpoints: ['a', 'b', 'c'],
       extra: [
         beside('apps/v1', 'Deployment', of('istio/proxyv2:1.26.2'), { namespace: 'edge', name: 'gateway' }),
         beside('networking.istio.io/v1alpha3', 'EnvoyFilter', NAMES_WEB, { namespace: 'edge' }),
@@ -1328,7 +1313,6 @@ const ROWS: readonly ReportedRow[] = [
   [
     'https://github.com/apache/apisix/issues/4634',
     {
-      endpoints: ['a', 'b', 'c'],
       extra: [
         beside('apps/v1', 'Deployment', { template: { spec: OF_APISIX } }, { name: 'apisix' }),
         beside(
@@ -1347,7 +1331,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/istio/istio/issues/32516',
-    { spec: { type: 'LoadBalancer' }, endpoints: ['a', 'b', 'c'], annotations: { [`${AWS}-backend-protocol`]: 'tcp' } },
+    { spec: { type: 'LoadBalancer' }, annotations: { [`${AWS}-backend-protocol`]: 'tcp' } },
     'NotWanted',
     'LoadBalancerTraffic',
     /^✗ traffic from outside enters through Nodes in the zone of its address/,

@@ -2,7 +2,7 @@
 // Needs: prometheus, promtool, conntrack
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as } from 'node:timers/promises';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { alertFiles } from '../../../hack/lib/alerts.ts';
@@ -27,7 +27,7 @@ import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';
 import { yamlBlocks } from '../../support/docs/markdown.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
-import { run, waitFor } from '../bed/machine.ts';
+import { repeat, run, waitFor } from '../bed/machine.ts';
 import { root } from '../chart.ts';
 import { describeProxies, restartWebhook, startWebhook } from '../commands.ts';
 import { type Meter, QUICK, describeFlowController, installFlowPolicies, policyOf, startMeter } from '../flow-world.ts';
@@ -57,22 +57,12 @@ const PREFIX = 'topology_aware_routing_';
 const OWN = 'topology_';
 
 /** Once a second a label that the EndpointSlice controller mirrors: reconciles, reviews and writes of slices. */
-const startWork = (...services: BedService[]): { stop(): Promise<void> } => {
-  let [stopped, round] = [false, 0];
-  const work = async (): Promise<void> => {
-    while (!stopped) {
-      round += 1;
-      for (const service of services) await service.patch({ metadata: { labels: { round: String(round) } } });
-      await delay(1_000);
-    }
-  };
-  const running = work();
-  return {
-    async stop() {
-      stopped = true;
-      await running;
-    },
-  };
+const startWork = (...services: BedService[]): void => {
+  let round = 0;
+  repeat(1_000, async () => {
+    round += 1;
+    for (const service of services) await service.patch({ metadata: { labels: { round: String(round) } } });
+  });
 };
 
 describe('monitoring', () => {
@@ -82,7 +72,6 @@ describe('monitoring', () => {
   let webhook: Component;
   /** A Service that only clients touch. */
   let quiet: BedService;
-  // Before the bed ends.
   const bed = useBed();
 
   before('all commands at work, and a Prometheus that scrapes them', async () => {

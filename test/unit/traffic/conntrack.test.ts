@@ -89,16 +89,6 @@ const counted = (service: string, source: string, destination: string): Routing 
 describe('which Service and zones a flow belongs to', () => {
   const rows: readonly (readonly [name: string, ends: Parameters<typeof line>, expected: Routing])[] = [
     [
-      'a Pod here asks a Service, an endpoint of another zone answers',
-      ['10.1.1.9:4000', '10.96.0.1:80', '10.1.2.1:8080'],
-      counted('shop/web', 'a', 'b'),
-    ],
-    [
-      'the host itself asks a Service',
-      ['192.168.0.1:4000', '10.96.0.1:80', '10.1.1.1:8080'],
-      counted('shop/web', 'a', 'a'),
-    ],
-    [
       'a client from outside asks a node port, an endpoint of another zone answers',
       ['203.0.113.7:4000', '192.168.0.1:30080', '10.1.2.1:8080', '192.168.0.1:4000'],
       counted('shop/web', 'a', 'b'),
@@ -118,15 +108,9 @@ describe('which Service and zones a flow belongs to', () => {
       ['10.1.1.9:4000', '10.96.0.1:80', '10.96.0.1:80'],
       counted('shop/web', 'a', 'unknown'),
     ],
-    ['a Pod here asks a Pod of another zone', ['10.1.1.9:4000', '10.1.2.1:8080'], counted('', 'a', 'b')],
     ['a Pod here asks a Pod that is in no slice', ['10.1.1.9:4000', '10.1.2.200:8080'], counted('', 'a', 'b')],
     ['a Pod here asks a server on the internet', ['10.1.1.9:4000', '203.0.113.7:443'], counted('', 'a', 'external')],
     ['a client from outside asks a Pod here', ['203.0.113.7:4000', '10.1.1.1:8080'], counted('', 'external', 'a')],
-    [
-      'a Pod of another node asks a Pod here: that node counts it',
-      ['10.1.2.9:4000', '10.1.1.1:8080'],
-      { kind: 'skipped', reason: 'elsewhere' },
-    ],
     [
       'another node passes on what entered there',
       ['192.168.0.2:4000', '10.1.1.1:8080'],

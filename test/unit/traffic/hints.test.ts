@@ -72,13 +72,6 @@ describe('hints: a new connection from zone a', () => {
     ],
     ['without any hint', [{ zone: 'a' }, { zone: 'b' }], 1, 'Unhinted', 0.5],
     ['with one hint missing', [own, { zone: 'b' }], 1, 'Incomplete', 0.5],
-    [
-      'with one hint missing where it does no harm: of an endpoint that is not ready',
-      [own, other, { zone: 'b', ready: false }],
-      0,
-      'Honored',
-      0,
-    ],
     ['without a hint for its zone', [other], 0, 'Uncovered', 1],
     ['whose hinted endpoint is not ready', [{ ...own, ready: false }, other], 1, 'Uncovered', 1],
   ];
