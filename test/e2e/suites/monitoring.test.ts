@@ -2,7 +2,6 @@
 // Needs: prometheus, promtool, conntrack
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as } from 'node:timers/promises';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { alertFiles } from '../../../hack/lib/alerts.ts';

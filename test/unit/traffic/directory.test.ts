@@ -136,7 +136,7 @@ describe('directory: where an address is', () => {
   const kept = slice('shop', NEW, 'right', CONTROLLER);
   const rows: readonly (readonly [name: string, right: Said, other: Said, given?: readonly Said[]])[] = [
     [
-      "an endpoint of the EndpointSlice controller before an older slice that has its label, of a Service without a selector",
+      'an endpoint of the EndpointSlice controller before an older slice that has its label, of a Service without a selector',
       kept,
       slice('attacker', OLD, 'wrong', CONTROLLER),
       [hasSelector, service('attacker', OLD, { clusterIP: '10.96.0.8' })],
