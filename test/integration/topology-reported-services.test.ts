@@ -2127,6 +2127,19 @@ const ROWS: readonly ReportedRow[] = [
     /kubectl (?:scale|patch|rollout)|Start the Cluster Autoscaler/,
   ],
   [
+    'https://github.com/percona/k8spsmdb-docs/pull/79',
+    {
+      spec: { clusterIP: 'None' },
+      endpoints: ['a', 'a', 'b'],
+      pods: { topologySpreadConstraints: [] },
+      workload: ownedBy('psmdb.percona.com/v1', 'PerconaServerMongoDB', 'db'),
+    },
+    'NotWanted',
+    'Headless',
+    /its Pods are not spread over zones \(PodsNotSpread\)$/,
+    /No ready endpoint of Service shop\/web is in c; .* make it there under spec\.replsets\[\]\.topologySpreadConstraints/,
+  ],
+  [
     'https://github.com/lobu-ai/lobu/pull/2548',
     { nodes: ['a', 'b'], spec: CLOSE, endpoints: ['a:a', 'a:a'], pods: SOFT, workload: HELM_APP },
     'Ineffective',

@@ -127,7 +127,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isHeadless = kind.some(({ reason }) => reason === 'Headless');
   const isMoot = isEdge || isHeadless;
   // In whatever way they choose (kyma-project/kyma#15085).
-  const isGathered = isHeadless && inOneZone(facts) && facts.makers.every((own) => own.allowedZones === undefined);
+  const isFree = isHeadless && facts.makers.every((own) => own.allowedZones === undefined);
+  const isGathered = isFree && inOneZone(facts);
   const { causes: waiting } = waitingFor(facts);
   const given = isMoot ? [] : withLoop(facts, loop, givenCauses(facts));
   // Clients keep the endpoint that they have, whatever is asked for; those of API servers everywhere.
@@ -165,7 +166,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // A drain comes first, also for slices that no controller of Kubernetes writes.
   const isPaused = facts.families.some(({ drained }) => drained.length > 0);
   const isEach = only !== undefined && facts.bypasses.some(({ decides }) => decides === BY_SCRAPE); // More Pods keep none.
-  const lying = (isRouted || isGathered || isPaused) && behind.length === 0 && !isEach ? spreadCauses(facts) : [];
+  const isUneven = isFree && facts.endpoints.length >= clientZones.length; // percona/k8spsmdb-docs#79
+  const lying =
+    (isRouted || isGathered || isUneven || isPaused) && behind.length === 0 && !isEach ? spreadCauses(facts) : [];
   const isChosen = chosenBy(facts) !== '';
   // A zone that stays empty although there are Pods enough, or a constraint that is not met, comes before what nothing asks for.
   const isShort = lying.some(({ stage }) => stage !== 'effective' || waiting.length > 0 || !hasFew(facts));
