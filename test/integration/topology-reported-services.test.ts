@@ -3064,6 +3064,35 @@ const ROWS: readonly ReportedRow[] = [
     /Port http of .*names it: 2 Pods for 3 endpoints\. → Have cortex-tenant end its connections/,
   ],
   [
+    'https://github.com/VictoriaMetrics/VictoriaMetrics/issues/5707',
+    {
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        ...frontOf('web', 'victoriametrics/vmauth:v1.100.1'),
+        behindWeb({ image: 'x/vminsert:v1.100.1-cluster' }),
+      ],
+    },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /2 Pods for 3 endpoints\. → Have vmauth spread requests over Pods/,
+  ],
+  [
+    'https://github.com/thanos-io/thanos/issues/2220',
+    {
+      endpoints: ['a', 'b', 'c'],
+      spec: { ports: [{ name: 'grpc', port: 80 }] },
+      extra: [
+        ...frontOf('web', 'quay.io/thanos/thanos:v0.34.0'),
+        behindWeb({ image: 'quay.io/thanos/thanos:v0.34.0' }),
+      ],
+    },
+    'NotWanted',
+    'StickyClients',
+    /may keep to one endpoint/,
+    /2 Pods for 3 endpoints\. → Thanos Query asks one of them for all/,
+  ],
+  [
     'https://github.com/nicolerenee/infra/pull/2092',
     {
       version: '1.34.1',

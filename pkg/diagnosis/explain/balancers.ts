@@ -295,7 +295,7 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const named = FAMILIES.find(({ shown }) => own.some((key) => shown?.test(key)));
   // A class belongs to one controller, whatever else runs in the cluster.
   if (named === undefined && byClass !== '')
-    return { ...OTHER_ENTRY, enters: `through the Node that its load balancer (class ${byClass}) picks` };
+    return { ...OTHER_ENTRY, enters: `at the Node or the Pod that its load balancer (class ${byClass}) picks` };
   const family = named ?? FAMILIES.find(isThere) ?? OTHER_ENTRY;
   const isQuiet = announcers.length === 0 && kinds.has(family.pool?.[0] ?? '') && addressesOf(service).length > 0;
   const unannounced = unmade(facts, family, isQuiet);

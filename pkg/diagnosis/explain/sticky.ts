@@ -94,18 +94,18 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // elastic/beats#661, #39127
   "Set `ttl` of Filebeat's output.logstash, with `pipelining: 0` (without that it does nothing), or name each Pod as a host, with `loadbalance`.":
     /^(?:tcp-)?beats$|^5044$/,
-  // ClickHouse/ClickHouse#29617
   'Name each member by its Pod in the configuration of clients, which then choose: ClickHouse from 24.7 on by `prefer_local_availability_zone` in its section `zookeeper`. What is written goes on to the member that leads.':
-    /^(?:zk|zookeeper|2181)$/,
+    /^(?:zk|zookeeper|2181)$/, // ClickHouse/ClickHouse#29617
   // coredns/coredns#6754, #6803, #8376
   'Limit queries for each connection: `maxtcpqueries 128` in `timeouts` of CoreDNS (releases after July 2026). Before, from 1.10.1 on, `prefer_udp` in place of `force_tcp` in the Corefile of the caches.':
     /^kube-system\/(?:kube-dns|node-?local-?dns\S*)-upstream$/,
   // defilantech/LLMKube#1812
   'Have a router balance requests to models: a Gateway with an InferencePool, or that of vLLM, SGLang or LiteLLM.':
     /^image .*(?:vllm|llama[.-]?cpp|sglang|text-generation-inference|text-embeddings|ollama)/,
-  // VictoriaMetrics/VictoriaMetrics#6772
   'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
-    /^clusternative$/,
+    /^clusternative$/, // VictoriaMetrics/VictoriaMetrics#6772
+  'Have vmauth spread requests over Pods: `discover_backend_ips: true` beside `url_prefix` (from April 2024 on), which has to name a headless Service.':
+    /\bvmauth:.* to /, // VictoriaMetrics/VictoriaMetrics#5707
 };
 /** istio/istio#53508 */
 const OF_ZTUNNEL =

@@ -93,7 +93,7 @@ describe('where traffic from outside enters', () => {
     [
       'by a class that is not that of its cloud',
       { spec: ofClass('ngrok'), labels: EKS },
-      'through the Node that its load balancer (class ngrok) picks',
+      'at the Node or the Pod that its load balancer (class ngrok) picks',
     ],
     [
       'by a proxy of Tailscale',
