@@ -2028,6 +2028,17 @@ const ROWS: readonly ReportedRow[] = [
     /\(gRPC: `keepalive\.server_parameters\.max_connection_age`\)/,
   ],
   [
+    'https://github.com/tensorflow/serving/blob/master/tensorflow_serving/model_servers/main.cc',
+    {
+      spec: { ...CLOSE, ports: [{ name: 'http', port: 8500, appProtocol: 'grpc' }] },
+      extra: [behindWeb({ image: 'tensorflow/serving:2.17.0' })],
+    },
+    'Effective',
+    'StickyClients',
+    KEEP_TO_ONE,
+    /\(gRPC: `--grpc_channel_arguments=grpc\.max_connection_age_ms=30000`\)/,
+  ],
+  [
     'https://github.com/openyurtio/openyurt/issues/590',
     {
       version: '1.20.11',

@@ -92,8 +92,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/tiproxy/, '`zone` in `location-labels` of PD: from 1.1 on it prefers servers there', true, OF_DATABASE],
   [/twemproxy|mcrouter/, none(': each key is on one server'), true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
-  // spotahome/redis-operator#368, #106; bitnami/charts#13952
-  [/^:26379$/, `asking Sentinel (port 26379) for the primary, and ${NEAR}`, 'alone', BY_SENTINEL],
+  [/^:26379$/, `asking Sentinel (port 26379) for the primary, and ${NEAR}`, 'alone', BY_SENTINEL], // spotahome/redis-operator#368, #106; bitnami/charts#13952
   [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
   // automq.com "Eliminate Inter-Zone Traffic", AutoMQ tests/kafkatest; docs.warpstream.com, buf.build/docs/bufstream on `client.id`
   [/automq/, '`automq_az=ZONE` in `client.id`, with `automq.zonerouter.channels` of brokers', /^:909\d$/, BY_BROKERS],
@@ -102,6 +101,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/^(?!.*schema-?registry).*kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
   // apache/pulsar#3104, #3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
+  [/pulsar-?proxy/, none(' for a topic: one broker serves it'), true, BY_LEADER], // apache/pulsar#1086
   [/pulsar|^:6650$/, none(' for a topic: one broker serves it; near clients by `ns-isolation-policy`'), /^:665\d$/],
   [/nsq(?:io|d|lookupd)/, '`--topology-zone` of nsqd, and the zone of consumers (after April 2024)', true, BY_NAME], // nsqio/nsq#1301, nsqio.github.io#89
   [/emqx|vernemq|hivemq\d?/, NONE, true, BY_QUEUE], // emqx-docs "Node Evacuation and Cluster Load Rebalancing"; vernemq/vernemq#2175
@@ -170,19 +170,16 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/hdfs|^:9866$/, '`net.topology.script.file.name` of NameNodes, a rack for each zone', true], // hadoop.apache.org "Rack Awareness"
   [/nebula-graphd/, '`prioritize_intra_zone_reading` of graphd (Enterprise)', true, BY_ROLES], // vesoft-inc/nebula-docs#2250
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
-  // knative/serving#13581, #14615
-  [/serving\/cmd\/activator/, none(' is there, short of a cluster for each zone'), 'surely', BY_REVISION],
+  [/serving\/cmd\/activator/, none(' is there, short of a cluster for each zone'), 'surely', BY_REVISION], // knative/serving#13581, #14615
   // prometheus.io/docs/alerting/latest/alertmanager "High Availability"
   [/prometheus\/alertmanager:/, none(' is needed: all of them are to get each alert'), 'several', BY_ALERT],
   [/-dapr$/, none(' for calls by Dapr; one by the name of the Service takes its cluster IP (dapr/dapr#3794)')],
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
-  // bitnami/charts#5201
-  [/memcached|^:11211$/, none(': each key is on one member, and one in a zone of its own misses writes elsewhere')],
+  [/memcached|^:11211$/, none(': each key is on one member, and one in a zone of its own misses writes elsewhere')], // bitnami/charts#5201
   // PayU/redis-operator#152; redis.io "Redis cluster specification"
   [/^`cluster-enabled yes`$/, OF_VALKEY, 'surely', BY_SLOT], // redis/rueidis#934
-  [/redis-?cluster/i, NEAR, 'several', BY_SLOT],
-  // valkey-io/valkey-io.github.io#186
-  [/^(?!.*(?:keydb|dragonfly)).*(?:redis|valkey)|^:6379$/, OF_VALKEY],
+  [/(?:redis|valkey)-?cluster/i, OF_VALKEY, 'several', BY_SLOT],
+  [/^(?!.*(?:keydb|dragonfly)).*(?:redis|valkey)|^:6379$/, OF_VALKEY], // valkey-io/valkey-io.github.io#186
   [/elasticsearch|opensearch|^:9200$/, OF_SHARDS, true, BY_SHARDS],
 ];
 
@@ -203,12 +200,13 @@ export const settingsIn = (texts: readonly string[]): string[] => {
   return NAMED.filter((text) => all.includes(plain(text)));
 };
 
-/** Own names of the age at which servers end connections: grafana/mimir#3860, #3862; configgrpc README; Jaeger flags.go; Thanos components. */
+/** Own names of the age at which servers end connections: grafana/mimir#3860, #3862; configgrpc README; Jaeger flags.go; Thanos components; tensorflow_serving main.cc, openvinotoolkit/model_server cli_parser.cpp. */
 export const AGES: Readonly<Record<string, RegExp>> = {
   '`-server.grpc.keepalive.max-connection-age=30s`': /^(?!.*otlp).*\/(?:mimir|loki|tempo|pyroscope|cortex)[:@]/,
   '`keepalive.server_parameters.max_connection_age`': /opentelemetry|otelcol|\/(?:alloy|jaeger):|otlp.*\/tempo:/,
   '`--collector.grpc-server.max-connection-age=30s`': /^(?!.*otlp).*jaeger-collector[:@]/,
   '`--grpc-server-max-connection-age`, 60m by default': /\/thanos[:@]/,
+  '`--grpc_channel_arguments=grpc.max_connection_age_ms=30000`': /tensorflow\/serving|openvino\/model_server/,
 };
 
 /** Cilium reads affinity of global Services alone (cilium/cilium#23298). */
