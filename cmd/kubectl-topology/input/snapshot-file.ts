@@ -8,7 +8,7 @@ import { endpointRights } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { namesBalancer } from '../../../pkg/diagnosis/explain/balancers.ts';
 import { parseTraffic, trafficDocument } from '../../../pkg/diagnosis/measured.ts';
 import { FieldError, asFields } from '../../../pkg/diagnosis/project/fields.ts';
-import { isAnyAgent } from '../../../pkg/diagnosis/routers/planes.ts';
+import { PLANE_FLAGS, isAnyAgent } from '../../../pkg/diagnosis/routers/planes.ts';
 import { flagValue } from '../../../pkg/diagnosis/routers/kube-proxy.ts';
 import type { RouterObject } from '../../../pkg/diagnosis/routers/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, changeItems, itemsOf } from '../../../pkg/diagnosis/snapshot.ts';
@@ -41,14 +41,7 @@ const ANNOTATIONS: readonly string[] = [
 const DISABLES_PROXY = /"--disable-kube-proxy(?:=(?:true|false))?"(?:,\s*"(?:true|false)")?/;
 
 /** Flags that say what a data plane does with hints, and all that their values may be. */
-const FLAGS = [
-  'feature-gates',
-  'proxy-mode',
-  'kube-proxy-replacement',
-  'enable-service-topology',
-  'enable-lb',
-  'run-service-proxy',
-];
+const FLAGS = ['feature-gates', 'proxy-mode', 'enable-lb', ...PLANE_FLAGS];
 const FLAG_VALUE =
   /^(?:true|false|strict|partial|probe|disabled|iptables|ipvs|nftables|userspace|kernelspace|(?:[A-Z]\w{0,62}=(?:true|false)(?:,(?=[A-Z])|$))+)$/;
 

@@ -4,7 +4,6 @@ import { byText, countBy, sumBy, sumOf } from '../../apis/values.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import type { Traffic } from '../../upstream/index.ts';
 import { type Diagnosis, withFix } from '../explain/explain.ts';
-import type { CauseReason } from '../explain/reasons.ts';
 import { type Facts, worstOf } from '../explain/facts.ts';
 import { measuredCost, measuredService } from '../measured.ts';
 import type { ReadyEndpoint } from '../models/lookup.ts';
@@ -178,16 +177,9 @@ export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' 
     isMeasuredPast({ scope }));
 
 /** Connections fail, whatever the Service asks for. */
-const BROKEN = new Set<CauseReason>([
-  'NoBackendForZone',
-  'UnreadyForZone',
-  'PublishedNotReady',
-  'NoReadyEndpoints',
-  'NoEndpoints',
-  'NoLocalEndpoints',
-]);
+const BROKEN = /^(?:NoBackendForZone|UnreadyForZone|PublishedNotReady|No(?:Ready|Local)?Endpoints)$/;
 /** No proxy routes it, clients choose by themselves, or API servers write its slices, on which no hint can stand. */
-const UNROUTED = new Set<CauseReason>(['Headless', 'ExternalName', 'NotProxied', 'ApiServer']);
+const UNROUTED = /^(?:Headless|ExternalName|NotProxied|ApiServer)$/;
 
 /**
  * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
@@ -206,9 +198,9 @@ export const auditGroup = (
   const { cause, alsoFound, endpoints, verdict, saving, crossZoneShare } = service;
   const crossesPast = (service.scope.past?.crossing ?? 0) > 0;
   const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
-  if (reasons.some((reason) => BROKEN.has(reason))) return 'Fails';
+  if (reasons.some((reason) => BROKEN.test(reason))) return 'Fails';
   if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
-  if (reasons.some((reason) => UNROUTED.has(reason))) return 'NotSavable';
+  if (reasons.some((reason) => UNROUTED.test(reason))) return 'NotSavable';
   if (crossZoneShare === null) return verdict === 'Ineffective' && !reasons.includes('NoNodes') ? 'Fails' : 'NotKnown';
   if (crossZoneShare <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : crossesPast ? 'NotSavable' : 'Kept';
   if (endpoints === 1) return 'NotSavable';

@@ -265,6 +265,11 @@ export const PLANES = tableOf([
 
 export type PlaneName = (typeof PLANES)[number]['name'];
 
+/** Names of the flags that hold settings of these. */
+export const PLANE_FLAGS: readonly string[] = PLANES.flatMap(({ settings = {} }) =>
+  Object.values(settings).flatMap(({ places }) => places.flatMap(({ from, key }) => (from === 'arg' ? key : []))),
+);
+
 /** kube-proxy's own agent: kubeadm, EKS, AKS, Gardener (DaemonSets), GKE and RKE2 (static Pods). */
 export const KUBE_PROXY_AGENT: DataPlane['agent'] = {
   names: /^kube-proxy/,
