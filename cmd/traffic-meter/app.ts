@@ -80,9 +80,7 @@ const serve = async ({ flags, nodeName, client, logger }: Opened, signal: AbortS
   registerMeterMetrics(metrics, {
     ledger,
     facts: () => facts,
-    listAgeSeconds: meter.listAgeSeconds,
-    countingSeconds: meter.countingSeconds,
-    overruns: meter.overruns,
+    ...meter,
     longLines: () => longLines,
     unsupported: () => (facts === undefined ? [] : untrackedServices(directory, facts)),
   });

@@ -3,6 +3,7 @@ import { type Metrics, SERVICE_LABELS, seriesLabels } from '../../pkg/telemetry/
 import type { Directory } from '../../pkg/traffic/directory.ts';
 import type { Route } from '../../pkg/traffic/conntrack.ts';
 import type { Ledger } from '../../pkg/traffic/ledger.ts';
+import type { createMeter } from './meter.ts';
 import type { NodeFacts } from './node.ts';
 
 /** Names that do not begin as the controllers' do: they are what others query. */
@@ -11,14 +12,11 @@ const PREFIX = 'topology_traffic_';
 export const STATES = ['Starting', 'Measuring', 'NoServiceTraffic', 'AccountingOff', 'Unsupported'] as const;
 export type MeterState = (typeof STATES)[number];
 
-export interface MeterView {
+type Clockwork = ReturnType<typeof createMeter>;
+
+export interface MeterView extends Pick<Clockwork, 'listAgeSeconds' | 'countingSeconds' | 'overruns'> {
   readonly ledger: Pick<Ledger, 'series' | 'direct' | 'proofs' | 'losses' | 'living' | 'seesServices'>;
   readonly facts: () => NodeFacts | undefined;
-  /** Seconds since the last complete list; undefined before the first. */
-  readonly listAgeSeconds: () => number | undefined;
-  /** Since counters began at 0; undefined before. */
-  readonly countingSeconds: () => number | undefined;
-  readonly overruns: () => number;
   /** Lines of conntrack that were too long to be read. */
   readonly longLines: () => number;
   /** Services (`namespace/name`) whose flows the kernel does not track on this node. */

@@ -12,14 +12,12 @@ export interface GroupVersionKind {
 export interface AdmissionRequest {
   uid: string;
   kind: GroupVersionKind;
-  resource?: { group: string; version: string; resource: string };
   operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
   name?: string;
   namespace?: string;
-  userInfo?: { username?: string; groups?: string[] };
+  userInfo?: { username?: string };
   object?: unknown;
   oldObject?: unknown;
-  dryRun?: boolean;
 }
 
 /** One RFC 6902 operation; this project only ever adds, replaces and removes. */

@@ -92,16 +92,11 @@ interface LastError {
   lastUpdateTime?: string;
 }
 
-/** Conditions of Gardener carry both times, and codes. */
-export interface ExtensionCondition extends Condition {
-  codes?: string[];
-}
-
 export interface ExtensionStatus {
   lastOperation?: LastOperation;
   lastError?: LastError | null;
   observedGeneration?: number;
-  conditions?: ExtensionCondition[];
+  conditions?: Condition[];
 }
 
 export interface Extension extends KubernetesObject {

@@ -39,9 +39,7 @@ export interface KubernetesObject {
 
 /** One page of a list request; `continue` is the token of the next one. */
 export interface ObjectList<T extends KubernetesObject> {
-  apiVersion?: string;
-  kind?: string;
-  metadata: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
+  metadata: { resourceVersion?: string; continue?: string };
   items: T[];
 }
 
@@ -53,7 +51,6 @@ export interface Condition {
   message?: string;
   lastTransitionTime?: string;
   lastUpdateTime?: string;
-  observedGeneration?: number;
 }
 
 /** meta/v1 Status: how the API server says no. */

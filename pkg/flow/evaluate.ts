@@ -1,7 +1,7 @@
 // What given hints lead to, by kube-proxy's rules: load of each endpoint, share of the demand that stays in its zone.
 import { type Node, zoneOfNode } from '../apis/core.ts';
 import { byText, countBy, sumBy } from '../apis/values.ts';
-import { type UnknownSharesCause, zoneShares } from '../upstream/index.ts';
+import { zoneShares } from '../upstream/index.ts';
 import { checkDemand, checkEndpoints, checkTarget, checkedCost } from './compile.ts';
 import { type EvaluateInput, type FlowEndpoint, type PlanFigures, type ZoneFigures, amountOf } from './types.ts';
 
@@ -84,14 +84,13 @@ export const evaluatePlan = (input: EvaluateInput): PlanFigures => {
 
 export type ZoneWeights =
   | { readonly kind: 'known'; readonly weights: Readonly<Record<string, number>> }
-  | { readonly kind: 'unknown'; readonly reason: UnknownSharesCause; readonly message: string };
+  | { readonly kind: 'unknown'; readonly message: string };
 
 const countByZone = (nodes: readonly Node[]): ZoneWeights => {
   const counts = countBy(nodes, zoneOfNode);
   counts.delete('');
   if (counts.size > 1) return { kind: 'known', weights: Object.fromEntries(counts) };
-  const message = `Nodes are in ${counts.size} zones, and two are needed`;
-  return { kind: 'unknown', reason: 'FewerThanTwoZones', message };
+  return { kind: 'unknown', message: `Nodes are in ${counts.size} zones, and two are needed` };
 };
 
 /**
@@ -102,5 +101,5 @@ export const zoneWeights = ({ nodes, by }: { nodes: readonly Node[]; by: 'cpu' |
   if (by === 'nodes') return countByZone(nodes);
   const shares = zoneShares(nodes);
   if (shares.kind === 'known') return { kind: 'known', weights: Object.fromEntries(shares.milliCpu) };
-  return { kind: 'unknown', reason: shares.cause, message: shares.message };
+  return { kind: 'unknown', message: shares.message };
 };

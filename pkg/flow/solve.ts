@@ -99,29 +99,28 @@ const neighboursOf = (zones: readonly number[], count: number, idle: boolean): n
 };
 
 /** `groups` with `amount` endpoints of one group hinted for other zones. */
-const moved = (groups: readonly Group[], from: number, zones: readonly number[], amount: number): Group[] => {
-  const source = groups[from];
-  if (source === undefined) return [...groups];
+const moved = (groups: readonly Group[], source: Group, zones: readonly number[], amount: number): Group[] => {
   const key = zones.join();
   const result: Group[] = [];
   let merged = false;
-  groups.forEach((group, index) => {
-    if (index === from) {
+  for (const group of groups) {
+    if (group === source) {
       if (group.count > amount) result.push({ ...group, count: group.count - amount });
     } else if (!merged && group.kind === source.kind && group.zones.join() === key) {
       merged = true;
       result.push({ ...group, count: group.count + amount });
     } else result.push(group);
-  });
+  }
   if (!merged) result.push({ kind: source.kind, zones, count: amount });
   return result;
 };
 
 function* movesOf(problem: Problem, groups: readonly Group[]): Generator<Group[]> {
-  for (const [index, { kind, zones, count }] of groups.entries()) {
+  for (const group of groups) {
+    const { kind, zones, count } = group;
     for (const target of neighboursOf(zones, problem.demand.length, problem.classes[kind]?.idle ?? false)) {
-      for (let amount = 1; amount < count; amount *= 2) yield moved(groups, index, target, amount);
-      yield moved(groups, index, target, count);
+      for (let amount = 1; amount < count; amount *= 2) yield moved(groups, group, target, amount);
+      yield moved(groups, group, target, count);
     }
   }
 }

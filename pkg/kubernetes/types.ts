@@ -130,6 +130,9 @@ export type Result = { kind: 'done' } | { kind: 'requeue'; afterMs: number };
 
 export const DONE: Result = { kind: 'done' };
 
+/** After a conflict the watch brings the newer object; a safety resync, milliseconds. */
+export const CONFLICT_RETRY_MS = 1_000;
+
 /** Brings one key in line with what is wanted. A rejection is logged, counted and retried with back-off. */
 export interface Reconciler {
   reconcile(key: string, signal: AbortSignal): Promise<Result>;

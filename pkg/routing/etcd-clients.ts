@@ -1,5 +1,6 @@
 // The settings of Services that etcd-druid makes: no other writer may write them, so they are set in druid's own write.
 import { ANNOTATION_APPLIED, ETCD_CLIENT_SERVICES, LABEL_MANAGED_BY, MANAGED_BY_DRUID } from '../apis/names.ts';
+import { appliedOf } from './keep.ts';
 import { canonicalRecord, isSameDistribution } from './slots.ts';
 import { planSettings, routingSettings, withOldProxies } from './plan.ts';
 import type { KubernetesVersion, RoutingSettings, ServiceLike } from './types.ts';
@@ -24,9 +25,6 @@ export const etcdClientSettings = (version: KubernetesVersion): RoutingSettings 
   const close = { ...settings, trafficDistribution: 'PreferClose' };
   return atLeast(version, 34) ? close : withOldProxies(close);
 };
-
-const appliedOf = (service: ServiceLike | undefined): string | undefined =>
-  service?.metadata?.annotations?.[ANNOTATION_APPLIED];
 
 /** By the name that stands there already: it is accepted, and nothing changes. */
 const inStoredWords = (want: RoutingSettings, stored: ServiceLike | undefined): RoutingSettings => {

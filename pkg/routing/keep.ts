@@ -17,7 +17,9 @@ const TWINS = new Map<Slot, Slot>([
 /** Gardener expects that these Services are not mutated at admission; the settings reconciler alone sets them. */
 export const UNTOUCHED_SERVICES: readonly string[] = ['kube-apiserver', 'virtual-garden-kube-apiserver'];
 
-const appliedOf = ({ metadata }: ServiceLike): string | undefined => metadata?.annotations?.[ANNOTATION_APPLIED];
+/** The text of the record; undefined without one. */
+export const appliedOf = (service: ServiceLike | undefined): string | undefined =>
+  service?.metadata?.annotations?.[ANNOTATION_APPLIED];
 
 /** The value that was dropped from a slot, whether or not something keeps it away. */
 const droppedValue = (slot: Slot, record: SettingsLike, old: SettingsLike, next: SettingsLike): string | undefined => {

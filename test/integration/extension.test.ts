@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { runCleanup } from '../../cmd/settings-reconciler/app.ts';
-import type { Extension, ExtensionCondition } from '../../pkg/apis/gardener.ts';
-import type { KubernetesObject } from '../../pkg/apis/meta.ts';
+import type { Extension } from '../../pkg/apis/gardener.ts';
+import type { Condition, KubernetesObject } from '../../pkg/apis/meta.ts';
 import {
   ANNOTATION_OPERATION,
   CONDITION_EFFECTIVE,
@@ -60,7 +60,7 @@ describe('Extension resources', () => {
     const { type, state: how } = stored(ref)?.status?.lastOperation ?? {};
     return `${type} ${how}`;
   };
-  const condition = (ref = REF): ExtensionCondition | undefined =>
+  const condition = (ref = REF): Condition | undefined =>
     stored(ref)?.status?.conditions?.find(({ type }) => type === CONDITION_EFFECTIVE);
   const expectState = (wanted: string, ref = REF) => eventually(() => expect(state(ref)).to.equal(wanted));
   const expectCondition = (wanted: string, ref = REF) =>

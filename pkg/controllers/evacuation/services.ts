@@ -9,7 +9,7 @@ import { type Evacuated, evacuationPatch, isLeaving } from '../../evacuation/sli
 import { type Outcome, outcomeIn } from '../../evacuation/progress.ts';
 import { isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { EventInput, Result, Uses } from '../../kubernetes/types.ts';
+import { CONFLICT_RETRY_MS, type EventInput, type Result, type Uses } from '../../kubernetes/types.ts';
 import type { View } from './view.ts';
 
 /** What slices are to be: under a mark, or undefined for without. */
@@ -17,9 +17,6 @@ type Next = Evacuated | undefined;
 
 const leavingIn = ({ endpoints }: EndpointSlice, next: Next): number =>
   next === undefined ? 0 : (endpoints ?? []).filter((endpoint) => isLeaving(endpoint, next)).length;
-
-/** The watch brings the newer slice; a safety resync. */
-const CONFLICT_RETRY_MS = 1_000;
 
 const WINDOW_MS = 60_000;
 const MAX_DELAY_MS = 30_000;

@@ -1,6 +1,7 @@
 // Carries out what Gardener asks of our Extensions, and keeps current whether what each is about has effect; thin I/O over pkg/gardener/extension.
 import { defined, keptIn, keyOf, refOfKey } from '../../apis/values.ts';
-import type { Extension, ExtensionClass, ExtensionCondition, OperationType } from '../../apis/gardener.ts';
+import type { Extension, ExtensionClass, OperationType } from '../../apis/gardener.ts';
+import type { Condition } from '../../apis/meta.ts';
 import { EXTENSIONS } from '../../apis/resources.ts';
 import { createRoutingConfigReader } from '../../apis/routing-config-reader.ts';
 import { type SeenNamespace, decideCondition, nextCondition } from '../../gardener/extension/condition.ts';
@@ -142,7 +143,7 @@ export const createExtensionController = (
       firstSight: memoryOf(keyOf(extension)).seen !== true,
     });
 
-  const conditionFor = (extension: ReadExtension): ExtensionCondition | undefined => {
+  const conditionFor = (extension: ReadExtension): Condition | undefined => {
     const input = {
       name: keyOf(extension),
       reading: extension.reading ?? ({ kind: 'absent' } as const),

@@ -12,7 +12,7 @@ import type { HintsInForce } from '../../flow/demand/arrivals.ts';
 import { except, isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { lockedPatch } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import type { Client, Clock, Result } from '../../kubernetes/types.ts';
+import { CONFLICT_RETRY_MS, type Client, type Clock, DONE, type Result } from '../../kubernetes/types.ts';
 import { type SettingsPlan, effectiveStrategy, parseApplied, planStrategyLabel } from '../../routing/index.ts';
 import { observeLabel, plannedByLabel } from '../../routing/strategy.ts';
 import type { Snapshot } from './memory.ts';
@@ -100,9 +100,6 @@ export const labelPlan = (service: Service, observeOnly: boolean): SettingsPlan 
 export const isOwnPolicy = ({ metadata, spec }: FlowPolicy): boolean =>
   metadata.labels?.[LABEL_MANAGED_BY] === COMMANDS.flowController && Object.keys(spec ?? {}).length === 0;
 
-/** After a conflict the watch brings the newer object; a safety resync. */
-const CONFLICT = { kind: 'requeue', afterMs: 1_000 } as const;
-
 /** As the settings reconciler waits (ADR 0009): the namespace's labels may come back. */
 const LEAVE_AFTER_MS = 300_000;
 
@@ -134,7 +131,7 @@ export const createFlowWriter = (options: {
   const release = async (slices: readonly FlowSlice[], signal: AbortSignal): Promise<Result> => {
     const writes = await writePlannedSlices(slices, revertPatch, client, signal);
     count('takeback', writes);
-    return writes.conflicts > 0 ? CONFLICT : { kind: 'done' };
+    return writes.conflicts > 0 ? { kind: 'requeue', afterMs: CONFLICT_RETRY_MS } : DONE;
   };
   return {
     /** Brings the plan to the slices, unless it was overwritten a moment ago. `retryMs`: when to try again; undefined: nothing is left to do. */
@@ -155,7 +152,7 @@ export const createFlowWriter = (options: {
       count(permit.again ? 'reassert' : 'plan', writes);
       if (writes.written > 0) plans.written(key, fingerprint);
       const lost = writes.conflicts > 0;
-      return { retryMs: lost ? CONFLICT.afterMs : undefined, inForce: !lost };
+      return { retryMs: lost ? CONFLICT_RETRY_MS : undefined, inForce: !lost };
     },
     release,
     /** Sets or reverts the label, if it is not too early; resolves with when it is due again, milliseconds. */
@@ -196,7 +193,8 @@ export const createFlowWriter = (options: {
       leaving.set(key, since);
       const afterMs = since + LEAVE_AFTER_MS - clock.monotonic();
       if (afterMs > 0) return { kind: 'requeue', afterMs };
-      if (label.kind === 'patch' && !(await writeService(service, label, client, signal))) return CONFLICT;
+      if (label.kind === 'patch' && !(await writeService(service, label, client, signal)))
+        return { kind: 'requeue', afterMs: CONFLICT_RETRY_MS };
       const result = await release(slices, signal);
       if (result.kind === 'done') leaving.set(key, 'released');
       return result;

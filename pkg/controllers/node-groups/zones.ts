@@ -12,7 +12,7 @@ import type { Cache } from '../../kubernetes/cache.ts';
 import { except, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import { listAll } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import { type Client, DONE, type Result, type Uses } from '../../kubernetes/types.ts';
+import { CONFLICT_RETRY_MS, type Client, DONE, type Result, type Uses } from '../../kubernetes/types.ts';
 
 /** Managed fields should name us, whatever the user agent: they distinguish KubeEdge's writes from this controller's. */
 const OPTIONS = { fieldManager: COMMANDS.flowController };
@@ -60,8 +60,6 @@ interface Reported {
   readonly state: string;
 }
 
-/** After a conflict the watch brings the newer Node; a safety resync. */
-const CONFLICT_RETRY_MS = 1_000;
 /** Pods and volumes are not watched: a Node that waits for them is looked at this often. */
 const VOLUME_RETRY_MS = 60_000;
 /** Least time between two reassertions of one zone. */

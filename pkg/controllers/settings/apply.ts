@@ -8,7 +8,7 @@ import { isHeld } from '../../gardener/decide.ts';
 import { ApiError, ifFound, isConflict, isNotFound } from '../../kubernetes/errors.ts';
 import type { RewriteGuard } from '../../kubernetes/rewrite-guard.ts';
 import { lockedPatch } from '../../kubernetes/request.ts';
-import type { Client, Uses } from '../../kubernetes/types.ts';
+import { CONFLICT_RETRY_MS, type Client, type Uses } from '../../kubernetes/types.ts';
 import type { NamespaceDecision, ObjectDecision } from './context.ts';
 import { rowKeyOf } from './decide/objects.ts';
 
@@ -20,9 +20,6 @@ export interface ApplyOptions extends Uses<'client' | 'logger', 'patch'> {
   guard: RewriteGuard;
   onWrite?: (cause: WriteCause) => void;
 }
-
-/** After a conflict the watch brings the newer object; a safety resync. */
-const CONFLICT_RETRY_MS = 1_000;
 
 /** Held decisions and refusals are different wishes, so that one after the other is no drift. */
 const wantedText = ({ decision, want }: ObjectDecision): string =>

@@ -10,11 +10,7 @@ import type { Turn } from './turn.ts';
 /** One condition, without the times that its history gives it. */
 export type Finding = Readonly<Required<Pick<Condition, 'status' | 'reason' | 'message'>>>;
 
-export interface Findings {
-  readonly Observed: Finding;
-  readonly Effective: Finding;
-  readonly Stable: Finding;
-}
+export type Findings = Readonly<Record<'Observed' | 'Effective' | 'Stable', Finding>>;
 
 /** Why a plan is not all that a search could have found: its effort, or the deadline. */
 export type PlanLimit = 'PlanCutShort' | 'PlanTimedOut';

@@ -1,5 +1,5 @@
 // Whether the Services that an Extension is about are really routed by zone, as one condition for a person. Pure.
-import type { ExtensionCondition } from '../../apis/gardener.ts';
+import type { Condition } from '../../apis/meta.ts';
 import { CONDITION_EFFECTIVE } from '../../apis/names.ts';
 import { PROVIDER_CONFIG_FIELD, type RoutingConfigReading } from '../../apis/routing-config.ts';
 import { firstFew, timeText } from '../../apis/values.ts';
@@ -39,7 +39,7 @@ export interface ConditionInput {
 }
 
 /** The condition without its times. */
-export type ConditionState = Required<Pick<ExtensionCondition, 'type' | 'status' | 'reason' | 'message'>>;
+export type ConditionState = Required<Pick<Condition, 'type' | 'status' | 'reason' | 'message'>>;
 
 /** Of an object that is left out: what has to be fixed; the rest is as it should be. */
 const FAULTS = new Set(['ConflictingMode', 'SwitchedOff', 'VersionUnknown', 'ConfigurationInvalid']);
@@ -116,10 +116,10 @@ export const decideCondition = (input: ConditionInput): ConditionState => {
 
 /** The condition to write: undefined where the one that is there says the same, or more than we know yet. */
 export const nextCondition = (
-  before: ExtensionCondition | undefined,
+  before: Condition | undefined,
   decided: ConditionState,
   epochMs: number,
-): ExtensionCondition | undefined => {
+): Condition | undefined => {
   // A process that has just started has not looked yet, which is no news.
   if (before !== undefined && decided.reason === 'NotAssessed') return undefined;
   const { status, reason, message } = decided;

@@ -1,5 +1,6 @@
 // The patches that an operation writes on an Extension: its status, its finalizer, its annotation. Pure: time is an argument.
-import type { Extension, ExtensionCondition, LastOperation, OperationType, Shoot } from '../../apis/gardener.ts';
+import type { Extension, LastOperation, OperationType, Shoot } from '../../apis/gardener.ts';
+import type { Condition } from '../../apis/meta.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../apis/names.ts';
 import { keyOf, timeText } from '../../apis/values.ts';
 import { type Governing, type ReadExtension, assessReading, describeProblems, extensionClassOf } from './select.ts';
@@ -130,7 +131,7 @@ export const endPatch = (
   extension: Extension,
   type: OperationType,
   problem: string | undefined,
-  condition: ExtensionCondition | undefined,
+  condition: Condition | undefined,
   epochMs: number,
 ): Patch => {
   const lastUpdateTime = timeText(epochMs);
@@ -162,15 +163,15 @@ export const letGoPatch = (extension: Extension, type: OperationType): Patch | u
 };
 
 /** The conditions of others stay as they are. */
-const withCondition = ({ status }: Extension, condition: ExtensionCondition): ExtensionCondition[] => [
+const withCondition = ({ status }: Extension, condition: Condition): Condition[] => [
   ...(status?.conditions ?? []).filter(({ type }) => type !== condition.type),
   condition,
 ];
 
-export const conditionOf = ({ status }: Extension): ExtensionCondition | undefined =>
+export const conditionOf = ({ status }: Extension): Condition | undefined =>
   status?.conditions?.find(({ type }) => type === CONDITION_EFFECTIVE);
 
-export const conditionPatch = (extension: Extension, condition: ExtensionCondition): Patch => ({
+export const conditionPatch = (extension: Extension, condition: Condition): Patch => ({
   ...locked(extension),
   status: { conditions: withCondition(extension, condition) },
 });

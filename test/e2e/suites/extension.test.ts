@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
-import type { Extension, ExtensionCondition } from '../../../pkg/apis/gardener.ts';
+import type { Extension } from '../../../pkg/apis/gardener.ts';
+import type { Condition } from '../../../pkg/apis/meta.ts';
 import {
   ANNOTATION_APPLIED,
   ANNOTATION_OPERATION,
@@ -47,7 +48,7 @@ describe('extension', () => {
   const path = `${extensionsOf(SHOOT)}/${EXTENSION_TYPE}`;
   const get = (): Promise<Extension> => bed().api.get<Extension>(path);
   const stateOf = ({ status }: Extension): string => `${status?.lastOperation?.type} ${status?.lastOperation?.state}`;
-  const conditionOf = ({ status }: Extension): ExtensionCondition | undefined =>
+  const conditionOf = ({ status }: Extension): Condition | undefined =>
     status?.conditions?.find(({ type }) => type === CONDITION_EFFECTIVE);
   const expectState = (wanted: string): Promise<Extension> =>
     waitFor(wanted, get, (found) => stateOf(found) === wanted, { assert: () => reconciler.assertRunning() });

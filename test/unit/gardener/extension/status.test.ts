@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describe, it } from 'mocha';
-import type { ExtensionCondition } from '../../../../pkg/apis/gardener.ts';
+import type { Condition } from '../../../../pkg/apis/meta.ts';
 import { ANNOTATION_OPERATION, CONDITION_EFFECTIVE, EXTENSION_FINALIZER } from '../../../../pkg/apis/names.ts';
 import { endPatch, letGoPatch, misconfiguration, takeUpPatch } from '../../../../pkg/gardener/extension/status.ts';
 import type { OutcomeInput } from '../../../../pkg/gardener/extension/status.ts';
@@ -9,8 +9,8 @@ import { NAME, NOW, NOW_TEXT, extensionIn, governing, read, readingOf, settled }
 const LOCK = { resourceVersion: '7' };
 const GONE = { [ANNOTATION_OPERATION]: null };
 const OTHER = 'example.com/other';
-const others: ExtensionCondition = { type: 'Other', status: 'True', reason: 'Because', message: 'of others' };
-const ours: ExtensionCondition = { type: CONDITION_EFFECTIVE, status: 'True', reason: 'Effective', message: 'all' };
+const others: Condition = { type: 'Other', status: 'True', reason: 'Because', message: 'of others' };
+const ours: Condition = { type: CONDITION_EFFECTIVE, status: 'True', reason: 'Effective', message: 'all' };
 
 describe('patches of an Extension', () => {
   it('end with success: the generation that was looked at, no error, conditions of others kept', () => {
