@@ -37,7 +37,7 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   // istio/istio#45175
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
   // Its template writes all of `service.spec`.
-  traefik: { service: 'service.spec.trafficDistribution' },
+  traefik: { service: 'service.spec.trafficDistribution', replicas: 'deployment.replicas' },
   'argo-cd': { service: 'repoServer.service.trafficDistribution (charts from June 2025 on), of its repo server alone' },
   'gateway-helm': { service: 'service.trafficDistribution (chart from 1.4)' },
   ...Object.fromEntries(['temporal', 'kyverno', 'oauth2-proxy'].map((chart) => [chart, { service: NO_VALUE }])),
@@ -68,7 +68,8 @@ export const TOOLS: Readonly<Record<string, string>> = {
 };
 
 /** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment; docs.cilium.io "GatewayClass Parameters Support". */
-const PARAMETERS = 'spec.infrastructure: annotations, or parametersRef for fields (of Cilium that of the GatewayClass)';
+const PARAMETERS =
+  'spec.infrastructure: annotations, or parametersRef for fields (of Cilium that of the GatewayClass; of kgateway spec.kube of its GatewayParameters, as service.externalTrafficPolicy)';
 
 /** fluxcd/flagger#1844, #1943, open-telemetry/opentelemetry-operator#5141; #1401, #1517, #2060 */
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';

@@ -87,9 +87,13 @@ const chartValue = ({ labels, annotations, about, distribution, pointer, name }:
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
   const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
   const isPlace = pointer === '/spec/template'; // tolerations, affinity: not its constraints
-  const known = isPlace || (what === 'service' && to === '') ? undefined : CHART_VALUES[chart]?.[what];
-  if (known !== undefined) return ` (${known}${known === NO_VALUE ? '' : to})`;
+  const value = isPlace ? undefined : CHART_VALUES[chart]?.[what];
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
+  // Other fields of the Service stand beside it, annotations above the `spec` of Traefik.
+  const [, beside] = /^(\S+)\.trafficDistribution(?: \(.*\))?$/.exec(value ?? '') ?? [];
+  const other = beside && `${field === 'annotations' ? beside.replace('.spec', '') : beside}.${field}`;
+  const known = what === 'service' && to === '' ? other : value;
+  if (known !== undefined) return ` (${known}${known === NO_VALUE ? '' : to})`;
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
   const release = annotations['meta.helm.sh/release-name'] ?? name;
   const isMain = [release, chart, `${release}-${chart}`].includes(name);
@@ -123,7 +127,9 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
   [/^garden\//, `Set ${IN_SEED}, or ${IN_GARDEN} where gardener-operator made the Service.`],
   [/^shoot-.*kube-apiserver$/, `Set ${IN_SEED}, ${IF_ZONAL}; with IstioTLSTermination its gateway does it.`],
   [/^shoot-/, `Set ${IN_SEED}, ${IF_ZONAL}.`],
-  // docs/operations/seed_settings.md there, "External Traffic Policy", "Zone-Specific Settings"
+  [/^kube-system\/addons-nginx/, 'Set `spec.addons.nginxIngress.externalTrafficPolicy: Local` in the Shoot.'], // #1701
+  // docs/operations/seed_settings.md there, "External Traffic Policy", "Zone-Specific Settings"; #14420 (2026)
+  [/^virtual-g/, 'Set `runtimeCluster.settings.loadBalancerServices.externalTrafficPolicy: Local` in the Garden.'],
   [
     /^istio-ingress/,
     'Set `externalTrafficPolicy: Local` under `spec.settings.loadBalancerServices` of the Seed (under `zones` of it for the gateway of one zone, which newer releases have for control planes of one zone: gardener/gardener#6997): then the Node that is entered passes traffic to its own Pods.',

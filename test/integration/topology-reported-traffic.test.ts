@@ -1140,6 +1140,27 @@ const ROWS: readonly ReportedRow[] = [
     /enters through Nodes in the zone of its address/,
     /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`.* in releases from 2026 on, .* make it anew with /,
   ],
+  // Also digitalocean-cloud-controller-manager#811, kubernetes/cloud-provider-openstack#1287
+  [
+    'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/502',
+    { annotations: { 'load-balancer.hetzner.cloud/uses-proxyprotocol': 'true' }, spec: BALANCED },
+    'Effective',
+    'LoadBalancerTraffic',
+    /enters through any Node that the load balancer of Hetzner picks/,
+    /without the header of the PROXY protocol .* Have its status show a host name .*, by `load-balancer\.hetzner\.cloud\/hostname`/,
+  ],
+  [
+    'https://github.com/Azure/AKS/issues/3210',
+    {
+      annotations: { [`${AZURE}-internal`]: 'false' },
+      spec: { ...BALANCED, ports: [{ name: 'http', port: 80, appProtocol: 'http' }] },
+      pods: { containers: [{ name: 'c', image: 'registry.k8s.io/ingress-nginx/controller:v1.3.1' }] },
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /its Nodes fail the probe of Azure unless a route answers/,
+    / → As a port has `appProtocol: http` or `https`, its probe asks `\/`/,
+  ],
   [
     'https://github.com/cloudnativelabs/kube-router/issues/455',
     {

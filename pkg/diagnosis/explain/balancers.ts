@@ -10,7 +10,7 @@ import { EXTERNAL, POOLS, RANGES } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
 import { ANYWHERE, type Kind, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, SUBNETS, TAILNET } from './balancer.ts';
-import { anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
+import { LATER, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
 import type { Facts } from './facts.ts';
 import { lastEvent } from './given.ts';
 
@@ -22,7 +22,6 @@ const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-loa
 /** kubernetes/kubernetes#95247 */
 const LOOK =
   'in-tree controllers before 1.14 do not read the annotation for an NLB (kubernetes/kubernetes#61064), and before 1.20 only when a Service changes (#82595)';
-const LATER = ' A zone that was added later gets nothing until the Service changes (an annotation will do).';
 const TO_PODS = 'send to Pods (target type IP)';
 /** Annotations, class or name of what a Network Load Balancer of AWS stands for (kubernetes/cloud-provider-aws aws.go). */
 const NETWORK = /aws-load-balancer-(?:type|nlb-|scheme|attributes|target-)|^\S+\/nlb$|\.elb\.[\w-]+\.amazonaws/;
@@ -51,6 +50,7 @@ const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set
 // Azure/AKS#2903, kubernetes/ingress-nginx#8501
 const PROBED: Kind = {
   enters: 'through any Node that the load balancer of Azure picks, whose node port answers its probe of `/` with 200',
+  unanswered: 'its Nodes fail the probe of Azure unless a route answers `/` with 200',
   remedy: `As a port has \`appProtocol: http\` or \`https\`, its probe asks \`/\` of the node port: while that answers no 200, all Nodes fail it, until the annotation \`service.beta.kubernetes.io/azure-load-balancer-health-probe-request-path\` names a path that does (\`/healthz\` of ingress-nginx). ${STAYS}`,
 };
 

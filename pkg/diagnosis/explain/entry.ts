@@ -8,7 +8,7 @@ import { selects } from '../bypasses/watchers.ts';
 import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, TAILNET } from './balancer.ts';
+import { type Kind, LATER, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, TAILNET } from './balancer.ts';
 import { MONITOR, announcersOf, kindOf, leftOutOf } from './balancers.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { faultOf, sharedFault, shutOut } from './local.ts';
@@ -74,7 +74,9 @@ export const entryOf = (facts: Facts) => {
     const takers = open.filter((node) => deciders.every((own) => own.some((each) => selectsNode(each, node))));
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
     const isLocal = policy === 'Local';
-    const isClosed = kind.unannounced !== undefined || (takers.length === 0 && nodes.length > 0);
+    const probed = kind.unanswered && isGateway(facts) ? { why: kind.unanswered, remedy: kind.remedy } : undefined;
+    const unmet = kind.unannounced ?? probed;
+    const isClosed = unmet !== undefined || (takers.length === 0 && nodes.length > 0);
     // What is on a Node that was not seen may be on one of these.
     const isNarrow =
       isLocal || (kind.announced === 'one' && index.bypasses.images.some((own) => OLD_SPEAKER.test(own)));
@@ -86,8 +88,8 @@ export const entryOf = (facts: Facts) => {
       local = takers.every(isHost) ? ', where it stays' : `; Nodes without one of its Pods ${kind.bare ?? 'drop it'}`;
     if (isStranded) local = '; no Node that may take it has one of its Pods, so it fails';
     if (isClosed) local = '; no Node may take it, so it fails';
-    const own = kind.unannounced ?? (isLocal ? faultOf(facts, takers, !kind.announced && !blind, kind) : undefined);
-    const failure = (isLocal ? sharedFault(facts) : undefined) ?? own;
+    const own = unmet ?? (isLocal ? faultOf(facts, takers, !kind.announced && !blind, kind) : undefined);
+    const failure: Kind['unannounced'] = (isLocal ? sharedFault(facts) : undefined) ?? own;
     if (failure) local = `; ${failure.why}`;
     const by = isLocal || isClosed ? policyText(facts) : 'before MetalLB 0.11, whatever the policy';
     const enters = isLocal || isClosed || isStranded ? `${kind.enters}${local} (${by})` : kind.enters;
@@ -179,7 +181,8 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const fails = (evidence: string, remedy: string): Cause[] => [
     cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy),
   ];
-  if (failure) return fails(`; ${failure.why}.${'said' in failure ? failure.said : ''}`, failure.remedy);
+  if (failure)
+    return fails(`; ${failure.why}.${failure.said ?? ''}`, failure.remedy).map((own) => ({ ...own, fix: [] }));
   if (endpoints[0]?.address === PLACEHOLDER) return [];
   const hosts = [...facts.hosts];
   if (isMarked) {
@@ -251,9 +254,9 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const pointer =
     (entry.policy === 'Local' && entry.announced ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
   const note = stage === 'effective' && pointer !== '' && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
-  const inSeed = note && facts.ref.namespace.startsWith('istio-ingress') ? note.way : undefined;
+  const inSettings = note && /istio-ingress|^kube-system$/.test(facts.ref.namespace) ? note.way : undefined;
   const say = (evidence: string, remedy: string) => [
-    { ...cause(stage, 'LoadBalancerTraffic', evidence, inSeed ?? remedy), ...(note && { fix: [note.line] }) },
+    { ...cause(stage, 'LoadBalancerTraffic', evidence, inSettings ?? remedy), ...(note && { fix: [note.line] }) },
   ];
   const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;
@@ -283,7 +286,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const idle = nodes.filter((node) => hosts.has(nameOf(node)) && !entry.takers.includes(node)).map(nameOf);
   const isQuiet = idle.length === 0 && isKept && !isSaid && hosts.size > 1 && localEntryCauses(facts).length === 0;
   const isBare = entry.takers.some((node) => !hosts.has(nameOf(node)));
-  const helps = (isBare && entry.blind) || (entry.sets && !entry.zonal ? entry.remedy : KEPT);
+  const helps = (isBare && entry.blind) || (entry.zonal ? `${KEPT}${LATER}` : entry.sets ? entry.remedy : KEPT);
   if (isQuiet) return [cause(stage, 'LoadBalancerTraffic', stays, helps)];
   if (idle.length === 0) return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);

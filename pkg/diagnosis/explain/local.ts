@@ -187,6 +187,14 @@ const NO_HAIRPIN =
 const HAS_HAIRPIN =
   /^(?=.*aws-load-balancer-(?:internal=(?!false)|scheme=internal;))(?=.*(?:aws-load-balancer-type=(?:nlb|external)|class=service\.k8s\.aws\/nlb);)(?!.*(?:target-type=ip;|class=eks))(?=.*type=nlb;.*class=;|(?!.*preserve_client_ip\.enabled=false))/s;
 
+/** kubernetes/cloud-provider-openstack#1287, hcloud-cloud-controller-manager#727, digitalocean-cloud-controller-manager#811, scaleway-cloud-controller-manager#179 */
+const HOST_NAMES = {
+  openstack: ', by `loadbalancer.openstack.org/enable-ingress-hostname: "true"`',
+  'do-load': ', by `service.beta.kubernetes.io/do-loadbalancer-hostname`',
+  hetzner: ', by `load-balancer.hetzner.cloud/hostname`',
+  scw: ', by `service.beta.kubernetes.io/scw-loadbalancer-use-hostname: "true"`',
+};
+
 /** On which Nodes Pods do not reach the addresses by which the world does; `alone`: some of them, and not for their load balancer. */
 export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts, alone = false): Cause[] => {
   const rather = 'Have Pods use the cluster IP (the name of the Service), or ';
@@ -195,6 +203,12 @@ export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts,
   const marks = all.map((entry) => `${entry.join('=')};`).join('');
   // They know addresses only: no host names, and none that a load balancer keeps for itself.
   const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
+  if (!alone && has && /proxy-?protocol\S*=(?!false|none)/.test(marks)) {
+    const evidence = `Pods that use the address of Service ${name}: proxies take them to its Pods at once, without the header of the PROXY protocol that these wait for, and they fail.`;
+    const [, way = ''] = Object.entries(HOST_NAMES).find(([sign]) => marks.includes(sign)) ?? [];
+    const remedy = `Have its status show a host name for the address${way}, or \`ipMode: Proxy\` (from 1.30 on, by its controller).`;
+    return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
+  }
   if (!alone && HAS_HAIRPIN.test(marks))
     return say(
       `Pods that use the address of Service ${name}: a connection that its NLB sends back to the Node of the client times out, as it keeps addresses of clients (target type instance).`,

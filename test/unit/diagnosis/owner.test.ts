@@ -60,6 +60,12 @@ describe('the owner of an object', () => {
       / \(service\.spec\.trafficDistribution: PreferClose\), or/,
     ],
     [
+      'a chart with a value for another field beside it',
+      labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'ingress-nginx-4.13.0' }),
+      / \(controller\.service\.externalTrafficPolicy\), or/,
+      { pointer: '/spec/externalTrafficPolicy' },
+    ],
+    [
       'a chart of k3s',
       {
         ...labels({ 'app.kubernetes.io/managed-by': 'Helm', 'helm.sh/chart': 'traefik-34.2.1_up34.2.0' }),
