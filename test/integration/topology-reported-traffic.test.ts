@@ -720,6 +720,27 @@ const ROWS: readonly ReportedRow[] = [
     /takes Pods from DNS, where Service shop\/web has a single address.*Deployment otel names it\. → Give its `dns` resolver/,
   ],
   [
+    'https://github.com/cortexproject/cortex-helm-chart/pull/330',
+    {
+      spec: UNASKED,
+      endpoints: ['a', 'b', 'c'],
+      extra: [
+        beside(
+          'v1',
+          'ConfigMap',
+          {},
+          { name: 'nginx' },
+          { conf: 'upstream u {\n server web:80;\n keepalive 32;\n}\n' },
+        ),
+        running('front', { image: 'own/front:1', envFrom: [{ configMapRef: { name: 'nginx' } }] }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*StickyClients/,
+    /Port http of .* has clients that keep connections open: .*Deployment front names it\. → Have NGINX end these/,
+  ],
+  [
     'https://github.com/grafana/tempo/issues/6082',
     { spec: { ports: [{ name: 'grpc', port: 80 }] }, extra: WRITES },
     'NotWanted',

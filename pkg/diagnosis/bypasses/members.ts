@@ -312,7 +312,7 @@ const OF_SPRING =
 /** gRPC libraries that are given the name of the Service, and connect to its Pods; who calls it by a host of its routes, the first of them. */
 const byResolvers = (service: Service, { callers, hosts }: MemberIndex): Found[] =>
   (callers.get(keyOf(service)) ?? []).flatMap(({ runner, by, host, scheme }, at, seen): Found[] => {
-    if (scheme === undefined || /^(?:dns|remote)/.test(scheme)) return [];
+    if (scheme === undefined || /^(?:dns|remote|nginx)/.test(scheme)) return [];
     const all = seen.every((each) => each.scheme === scheme && (scheme === 'world' || !selects(service, runner)));
     const evidence = { object: objectTitle(runner), field: by, value: host };
     if (scheme === 'world') {

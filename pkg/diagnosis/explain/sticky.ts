@@ -54,6 +54,9 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // vectordotdev/vector#6653, #20618
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
     /\bvector:.* to .*\bvector:/,
+  // comet-ml/opik#7480, cortexproject/cortex-helm-chart#330
+  'Have NGINX end these connections after fewer requests (`keepalive_requests` in that upstream, 1000 where it is not set), or give it the addresses of Pods: a headless Service, which it looks up anew by `resolve` and a `resolver` (from 1.27.3).':
+    /^from nginx\+kept$/,
   // blind-oracle/cortex-tenant#25; vectordotdev/vector#22022 (open)
   'Have cortex-tenant end its connections: `max_conn_duration` in its configuration.': /cortex-tenant\S* to /,
   'Vector has no setting that ends its connections: a restart makes it choose anew. Or put a proxy in between that balances requests.':
@@ -200,7 +203,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isFew = callerPods.length > 0 && callerPods.length < endpoints.length;
   const few = isFew ? `: ${counted(callerPods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
   const isUnnamed = reused !== undefined && isOther(reused.own);
-  const titles = callers.map(({ runner }) => workloadTitle(runner));
+  const titles = [...new Set(callers.map(({ runner }) => workloadTitle(runner)))];
   const who = titles[0] ? ` ${listed(titles)} ${titles[1] ? 'name' : 'names'} it${few}.` : '';
   const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
   // grafana/helm-charts#2139
@@ -221,7 +224,10 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const isMeant = (callerPods.length === 1 || pooled || isScaled) && !isAged && facts.wish.mode === 'none';
     if (isMeant || reused === undefined) return isMeant ? sticky(evidence, pooled ? OF_POOLS : ofOwn) : [];
   }
-  const evidence = `${port} is of a protocol whose clients keep one connection open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${isUnnamed ? '' : who}`;
+  const keeps = reused.isOfPort
+    ? 'is of a protocol whose clients keep one connection'
+    : 'has clients that keep connections';
+  const evidence = `${port} ${keeps} open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${isUnnamed ? '' : who}`;
   const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.kind === 'Mapping')?.entry;
   const direct = mapping ? OF_EMISSARY.replace('{mapping}', objectTitle(mapping)) : '';
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);

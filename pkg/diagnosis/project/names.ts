@@ -8,9 +8,11 @@ const ADDRESS =
   /^(?:(\S*):\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?((?:\d+\.){3}\d+|[a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,5}?(?:\.svc[a-z.]*)?)(?::(\w+))?(?:[/?].*)?$/;
 const LONGEST = 2_000;
 /** Of gRPC libraries that take addresses of Pods from the API server (kuberesolver) or a control plane. */
-const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel|remote\+write)$/;
+const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel|remote\+write|nginx\+kept)$/;
 /** What Prometheus and its like write to, from their files. */
 const REMOTE_WRITE = /\bremote_write:\s[^]{0,200}?\burl:\s*["']?\w+:\/\//g;
+/** Upstreams of NGINX whose connections it keeps. */
+const KEPT_SERVER = /\bserver\s+([\w.-]{1,100})(?=[^{}]{0,300}\skeepalive\s+\d)/g;
 /** Of the exporter of OpenTelemetry Collectors that balances over Pods: from the API server, or those that DNS has. */
 const OTEL_RESOLVER = /\bresolver:\s+(k8s|dns):\s[^]{0,120}?\b(?:service|hostname):\s*["']?([\w.-]+)/g;
 /** By which Spring Cloud Kubernetes takes Pods for the names that it calls. */
@@ -103,7 +105,10 @@ const entryIn = (line: string): Text[] => {
 export const namesInConfig = (object: Fields, configMap: string) => {
   const by = `ConfigMap ${configMap}`;
   const texts = Object.entries(stringsIn(object, 'data')).flatMap(([name, value]) => {
-    const text = value.slice(0, MOST_TEXT).replace(REMOTE_WRITE, 'url: remote+write://');
+    const text = value
+      .slice(0, MOST_TEXT)
+      .replace(REMOTE_WRITE, 'url: remote+write://')
+      .replace(KEPT_SERVER, 'server nginx+kept://$1');
     const parts = text.replace(OTEL_RESOLVER, 'endpoint: $1+otel://$2').split(/[\n,{}]+/, MOST_LINES);
     return value.includes('\n') ? parts.flatMap(entryIn) : [{ name, value }];
   });
