@@ -55,7 +55,11 @@ const BARRIERS: readonly (readonly [name: string, by: readonly [RegExp, string],
     [/(?<=kind: Deployment.*\n.*)\}$/gm, ', status: { replicas: 4, updatedReplicas: 1 } }'],
     /A roll-out of Deployment web is under way \(1 of 3 updated\): look again when it is done;/,
   ],
-  ['all Pods in one zone', [/ zone: eu-1b/g, ' zone: eu-1a'], /^All 3 ready endpoints are in eu-1a\. /],
+  [
+    'all Pods in one zone',
+    [/ zone: eu-1b/g, ' zone: eu-1a'],
+    /^All 3 ready endpoints of Service shop\/web are in eu-1a, none in /,
+  ],
 ];
 
 describe('figures of kubectl topology', () => {

@@ -509,7 +509,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/grafana/mimir/issues/1729',
-    { endpoints: ['a', 'a'], pods: null, extra: ['1', '2'].map(ofGroup) },
+    { endpoints: ['a', 'a'], pods: null, extra: [ofGroup('1')] },
     'NotWanted',
     'PodsNotSpread',
     /^✗ its Pods are not spread over zones/,
@@ -1079,7 +1079,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 33 %/,
-    /All 3 ready endpoints are on node-1 in b\. No ready endpoint of Service shop\/web is in a and c/,
+    /All 3 ready endpoints of Service shop\/web are on node-1 in b, none in a and c\./,
     /HintedForOtherZone|HintsLost/,
   ],
   [
@@ -2049,7 +2049,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ not recognised: annotation openyurt\.io\/topologyKeys=openyurt\.io\/nodepool does nothing here; /,
-    /ConfigMap kube-system\/kube-proxy, clientConnection\.kubeconfig\) and reads past it\. .*Have kube-proxy connect through the agent/,
+    /ConfigMap kube-system\/kube-proxy, clientConnection\.kubeconfig\) and reads past it\. .*Have kube-proxy connect through that agent/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/85643',
@@ -2450,7 +2450,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     'SingleZone',
-    /^! all clients seen go through istio-gateway \(VirtualService shop\/beside\), which is not seen to keep to zones; through its cluster IP 100 % /,
+    /^! all clients seen go through istio-gateway \(VirtualService shop\/beside\), which prefers its own zone, and crosses .*; through its cluster IP 100 % /,
     /those of others may cross, but for an Istio ingress gateway in the same zone/,
   ],
   [

@@ -140,7 +140,24 @@ const OF_ENVOY = {
   ports: [{ port: 9999 }],
 };
 
+const OF_HOST = beside('networking.k8s.io/v1', 'Ingress', {
+  rules: [{ host: 'web.example.org', http: { paths: [{ backend: { service: { name: 'web' } } }] } }],
+});
+const CALLS_HOST = running('other', { image: 'x', env: [{ name: 'WEB_URL', value: 'https://web.example.org/v1' }] });
+
 const ROWS: readonly ReportedRow[] = [
+  [
+    'https://github.com/n8n-io/n8n-hosting/pull/167',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'b:b'],
+      extra: [OF_HOST, CALLS_HOST],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ all clients seen go through hairpin .*; ineffective \(PodsNotSpread\)/,
+    /PodsNotSpread hairpin \(.*\) goes around the cluster IP: .*→ For hairpin: `web\.shop\.svc` there/,
+  ],
   // Data planes and their versions.
   [
     'https://github.com/cilium/cilium/issues/37930',
@@ -1335,7 +1352,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'NotWanted',
     'NotRequested',
-    /^✗ all clients seen go through istio .* which is not seen to keep to zones/,
+    /^✗ all clients seen go through istio .* which prefers its own zone, and crosses from one without endpoints/,
     /its subset version=v1 is in a alone: what goes to that crosses → Pods of that subset in every zone/,
   ],
   [
@@ -1968,7 +1985,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     GOES_ON,
-    /no setting of a Service: .* \(Elasticsearch up to 7\.x, .*\); clients without sniffing keep to a cluster IP/,
+    /searches prefer shards near .* \(Elasticsearch up to 7\.x, .*\); clients without sniffing keep to a cluster IP/,
   ],
   [
     'https://github.com/F5Networks/k8s-bigip-ctlr/issues/3403',
@@ -2211,15 +2228,13 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /KEDA_HTTP_DIRECT_POD_ROUTING=false/,
   ],
   ...[
-    beside('networking.k8s.io/v1', 'Ingress', {
-      rules: [{ host: 'web.example.org', http: { paths: [{ backend: { service: { name: 'web' } } }] } }],
-    }),
+    OF_HOST,
     beside('traefik.io/v1alpha1', 'IngressRoute', {
       routes: [{ match: 'PathPrefix(`/v1`) && Host(`web.example.org`)', services: [{ name: 'web', nativeLB: true }] }],
     }),
   ].map((own): (typeof AROUND)[number] => [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4803',
-    { extra: [own, running('other', { image: 'x', env: [{ name: 'WEB_URL', value: 'https://web.example.org/v1' }] })] },
+    { extra: [own, CALLS_HOST] },
     /^! all clients seen go through hairpin \(Deployment .*, which is not seen to keep to zones/,
     /→ `web\.shop\.svc` there, or a `rewrite` of web\.example\.org to the gateway in the Corefile/,
   ]),

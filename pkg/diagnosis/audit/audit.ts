@@ -17,8 +17,7 @@ import { type AuditGroup, type Bill, type ServiceAudit, assessed, plainMatrix, s
 import { auditSum, causeGroups, sortServices } from './sum.ts';
 
 export const AUDIT_REASONS = {
-  EndpointWatchers:
-    'See in the documentation of the named ones whether they send to cluster IPs or have a mode for zones; nothing shows that the counted ones choose endpoints for others.',
+  EndpointWatchers: 'See in the documentation of those named whether they use cluster IPs, or have a mode for zones.',
 };
 
 export interface AuditOptions extends ExplainOptions {

@@ -153,7 +153,8 @@ const byOthers = (service: Service, key: string, index: BypassIndex): Found[] =>
   const kinds = index.byService.get(key)?.map(({ entry }) => entry.kind) ?? [];
   if (!kinds.includes('DestinationRule') || !kinds.every((kind) => SENDS_NOTHING.test(kind))) return [];
   const decides = 'it sends to another Service of the same Pods, for which no DestinationRule of this one counts';
-  const own = { decides, setting: 'a rule for that, see `kubectl topology explain {value}`', keeps: false };
+  const setting = 'a rule for that, see `kubectl topology explain {value}`';
+  const own = { decides, setting, keeps: false, how: 'sends to another Service' };
   return (index.members.alike.get(podsOf(service)) ?? [])
     .flatMap((each) => (keyOf(each).startsWith(key) ? byEntries(each, keyOf(each), index) : []))
     .flatMap((each) => (each.client === 'istio-gateway' ? { ...each, own } : []));

@@ -104,7 +104,7 @@ export const wishTextOf = ({ metadata, spec }: Service): string =>
 export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeof memberIndex>) =>
   (alike.get(podsOf(service)) ?? []).flatMap((each) => {
     const caller = callers.get(keyOf(each))?.find(({ runner }) => !selects(each, runner));
-    if (caller === undefined || wishTextOf(each) === wishTextOf(service)) return [];
+    if (caller === undefined || isHeadless(service) || wishTextOf(each) === wishTextOf(service)) return [];
     const evidence = { object: `Service ${keyOf(each)}`, field: 'spec.selector', value: 'the same Pods' };
     const decides = 'it connects to that Service of the same Pods, which asks for something else';
     const setting = 'the same setting there, or this Service for these clients';

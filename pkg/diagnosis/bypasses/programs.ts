@@ -22,9 +22,7 @@ const BY_RING = 'queriers (distributors, for ingesters) find its Pods in the mem
 const OF_MIMIR =
   '`-querier.prefer-availability-zones` for reads (from 3.1), or `-querier.prefer-availability-zone` for reads (from 2.14 up to 3.0)';
 const OF_INGESTERS = `${OF_MIMIR}, \`-ingester.client.grpc-compression=snappy\` for writes: they go to replicas in all zones, with less to send`;
-const OF_WRITES = none(
-  ' for zones; `ingester_client.grpc_client_config.grpc_compression: snappy` has them send less (the default in Tempo up to 2.6)',
-);
+const OF_WRITES = none(' for zones; `ingester_client.grpc_client_config.grpc_compression: snappy` has them send less');
 const OF_KEEPER =
   '`prefer_local_availability_zone` of ClickHouse, 24.7 or newer, in its section `zookeeper` (with `placement` in servers and Keepers), which has to name each Keeper by its Pod';
 /** redpanda-data/redpanda#4103, #9780, #11370; docs.redpanda.com "Follower Fetching", "Enable Rack Awareness in Kubernetes" */
@@ -51,7 +49,7 @@ const BY_STORAGES = 'vminsert and vmselect connect to every vmstorage, of whatev
 const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all zones';
 const BY_SHARDS = 'the Pod reached asks those with the shards, in all zones (and clients that sniff connect to these)';
 const OF_SHARDS =
-  'no setting of a Service: searches prefer shards near by `cluster.routing.allocation.awareness.attributes` (Elasticsearch up to 7.x, OpenSearch with `cluster.search.ignore_awareness_attributes: false`); clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735, docs.opensearch.org "Search shard routing"
+  'searches prefer shards near by `cluster.routing.allocation.awareness.attributes` (Elasticsearch up to 7.x, OpenSearch with `cluster.search.ignore_awareness_attributes: false`); clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735, docs.opensearch.org "Search shard routing"
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 export const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone';
 const BY_HELLO =

@@ -29,6 +29,7 @@ export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)
 export const BY_ITSELF = 'it chooses among the endpoints by itself, without zones';
 
 /** istio/istio#40113 */
+const PREFERS = { keeps: true, how: 'prefers its own zone, and crosses from one without endpoints' };
 const EVERYWHERE = ': it has to run in every zone whose endpoints are to get something';
 const KEPT = `Envoy prefers its own zone by {rule}${EVERYWHERE}`;
 /** istio/istio#39477, kyma-project.io istio "uneven-load-balancing-with-destination-rules" */
@@ -65,9 +66,9 @@ const BY_RULE: Readonly<
   // istio/istio#60765
   aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'],
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
-  outlier: [KEPT, '', { keeps: true }],
-  failover: [KEPT, '`failover` of {rule} is for regions only; for zones `failoverPriority`', { keeps: true }],
-  mesh: [KEPT, EVEN, { keeps: true }],
+  outlier: [KEPT, '', PREFERS],
+  failover: [KEPT, '`failover` of {rule} is for regions only; for zones `failoverPriority`', PREFERS],
+  mesh: [KEPT, EVEN, PREFERS],
   // It comes before the field of the Service, and does nothing.
   bare: ['{rule} has `localityLbSetting`, which gives no zones without `outlierDetection`', OUTLIER],
   partly: [

@@ -244,7 +244,10 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const said = firstOfEach(found.filter(({ reason }) => !unsaid.has(reason)));
   const [first, ...again] = said.filter(({ reason }) => isTooOld(reason, facts));
   // What goes another way for all clients makes one cause of hints, said with the first.
-  const [hint, ...vain] = said.filter(({ reason }) => OF_HINTS.test(reason));
+  const ofHints = said.filter(({ reason }) => OF_HINTS.test(reason));
+  // More Pods keep nothing of what all clients that are seen send another way (n8n-io/n8n-hosting#167).
+  const isPast = !ofHints[0] && wanted && !isUnlike && facts.bypasses.every(({ all, keeps }) => !all || !keeps);
+  const [hint, ...vain] = only && isPast ? said.filter(({ reason }) => reason === 'PodsNotSpread') : ofHints;
   const once = said.filter((each) => !again.includes(each) && !(only && vain.includes(each)));
   return once.map((each) => {
     if (each === first && only === undefined && !isEdge) return { ...each, remedy: `${sets}${TOO_OLD}` };
@@ -252,7 +255,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     const isLeft = wanted && each.reason === 'StickyClients' && facts.bypasses.some((own) => !own.possible);
     const isPassedOn = isBehind && (isLeft || (each.reason === 'SingleEndpoint' && isStore(facts.workloads)));
     if (!isPassedOn && (each !== hint || each.reason === 'NotRequested' || isBehind)) return each;
-    return { ...each, evidence: `${says}${each.evidence}`, remedy: only ?? `${sets}${each.remedy}` };
+    const instead = only && isPast ? `${only} ${each.remedy}` : only;
+    return { ...each, evidence: `${says}${each.evidence}`, remedy: instead ?? `${sets}${each.remedy}` };
   });
 };
 

@@ -18,8 +18,7 @@ const LOCAL_REASONS = /^(?:ProxyOfAnotherNode|InternalTrafficPolicyLocal|NoLocal
 const BY_MARK = `the annotation ${KUBE_ROUTER_LOCAL} (kube-router 2.1.0 to 2.4.0 takes it for internalTrafficPolicy Local)`;
 const UNMARK = 'Update kube-router to 2.4.1 or newer, where the annotation is for traffic from outside alone.';
 const BY_ENTRY = `externalTrafficPolicy Local, or the annotation ${KUBE_ROUTER_LOCAL} (kube-router before 2.1.0 goes by it for the cluster IP too)`;
-const UNTIE =
-  'Update kube-router to 2.1.0 or newer (by the annotation 2.4.1), where it is for traffic from outside alone, or set `externalTrafficPolicy: Cluster`.';
+const UNTIE = 'Update kube-router to 2.1.0 or newer (the annotation: 2.4.1), or set `externalTrafficPolicy: Cluster`.';
 
 /** From which releases on each reads the policy. */
 const READ_SINCE: Partial<Record<RouterName, string>> = {

@@ -68,8 +68,7 @@ export const hasFew = ({ makers, clientZones }: Facts): boolean =>
 const BARRED_REMEDY =
   'Give the Pods a toleration, or the zone Nodes that take them. A topologySpreadConstraint counts such a zone all the same, and Pods wait, unless it has `nodeTaintsPolicy: Honor` (Kubernetes 1.26 and newer).';
 
-export const PINNED_REMEDY =
-  'Where that is meant, let its clients, and a load balancer, keep to these zones; else allow Nodes of the others and run a Pod in each.';
+export const PINNED_REMEDY = 'Where that is meant, keep its clients there; else allow other zones, and a Pod in each.';
 
 export const isPinned = ({ allowedZones }: Workload, zones: readonly string[]): boolean =>
   zones.some((zone) => allowedZones?.includes(zone) === false);
@@ -114,8 +113,7 @@ export const isStore = (workloads: readonly Pick<Workload, 'images' | 'kind' | '
 const HARDER_REMEDY =
   'Set `whenUnsatisfiable: DoNotSchedule` in its topologySpreadConstraint on `topology.kubernetes.io/zone`, with as many replicas as zones (`minReplicas` of an autoscaler): then a Pod waits for room in the zone that lacks it.';
 
-const MOVE_ONE =
-  'Delete one of its Pods: the podAntiAffinity is a preference, which counts when a Pod is placed, and the next one goes to another Node that has room. For zones: ';
+const MOVE_ONE = 'Delete one of its Pods: the next one goes to another Node that has room. For zones: ';
 /** EvenPodsSpread is on by default (KEP-895). */
 export const hasConstraints = (version: Facts['version']): boolean => atLeast(version, 18);
 const APART_REMEDY =
@@ -159,7 +157,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const isBare = constraint === undefined && (!zoneAntiAffinity || apartInVain); // Azure/AKS#3036
   const scaling = autoscalerRemedy(facts, workload, zones);
   const grown = scaling === '' ? undefined : `${scaling}${SPREAD}.`;
-  if (isBare && facts.makers.length > 1 && workload.podLabels['rollout-group']) return say(bare, EACH_REMEDY);
+  if (isBare && workload.podLabels['rollout-group']) return say(bare, EACH_REMEDY);
   if (isBare && isOnOne && !apartInVain) return say(bare, `${MOVE_ONE}${remedyOf('PodsNotSpread')}`);
   if (isBare) return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? grown : APART_REMEDY);
   const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
@@ -284,9 +282,10 @@ const familySpread = (facts: Facts, { endpoints, drained: weightless, label }: F
   const isTogether = counts.size === 1 && only.zone !== '';
   const isOnOne = only.nodeName !== '' && endpoints.every(({ nodeName }) => nodeName === only.nodeName);
   const host = isOnOne ? ` on ${only.nodeName}` : '';
-  const together = isTogether ? `All ${endpoints.length} ready${label} endpoints are${host} in ${only.zone}. ` : '';
-  const lacks = `${together}No ready${label} endpoint of Service ${name} is in ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
-  const none = empty.length > 0 ? lacks : `Ready${label} endpoints of Service ${name} by zone: ${byZone(counts)}.`;
+  const all = `All ${endpoints.length} ready${label} endpoints of Service ${name} are${host} in ${only.zone}, none in ${listed(empty)}.`;
+  const lacks = `No ready${label} endpoint of Service ${name} is in ${listed(empty)}; endpoints by zone: ${byZone(counts)}.`;
+  const uneven = `Ready${label} endpoints of Service ${name} by zone: ${byZone(counts)}.`;
+  const none = empty.length === 0 ? uneven : isTogether ? all : lacks;
   const { text = '', remedy = '', everywhere } = idlePods(facts, empty) ?? {};
   // Pods are where they should be.
   const old = facts.routes.some((own) => own.reason === 'SameZoneHints' && own.used.length === 0) ? OF_UNREADY : '';

@@ -161,8 +161,7 @@ export const GONE_KEYS =
 const EDGE_REMEDY =
   'Older releases of OpenYurt filter nothing on Kubernetes 1.21 and newer (openyurtio/openyurt#789), and before 1.1 none filters what controllers of Ingresses read by this annotation (#954): update it. Else label the Nodes with `topology.kubernetes.io/zone` and ask by `spec.trafficDistribution` (Kubernetes 1.31 and newer).';
 const EDGE_RUNS = 'See that the agent runs on each Node, and that each Node is in a pool.';
-const EDGE_THROUGH =
-  'Have kube-proxy connect through the agent of the platform: under OpenYurt without `clientConnection.kubeconfig` in its ConfigMap, then restart it.';
+const EDGE_THROUGH = 'Have kube-proxy connect through that agent (OpenYurt: without `clientConnection.kubeconfig`).';
 
 const EDGE_CILIUM =
   'Set `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg, and restart the agents of Cilium: yurthub filters what they read through it. Those that do not are to be a DaemonSet with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
