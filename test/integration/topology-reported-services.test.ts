@@ -1540,7 +1540,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'StickyClients',
     KEEP_TO_ONE,
-    /a Gateway with an InferencePool/,
+    /a Gateway with an InferencePool.* LiteLLM with an entry for each Pod/,
   ],
   [
     'https://github.com/thanos-io/thanos/issues/4734',

@@ -102,8 +102,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   // coredns/coredns#6754, #6803, #8376
   'Limit queries for each connection: `maxtcpqueries 128` in `timeouts` of CoreDNS (releases after July 2026). Before, from 1.10.1 on, `prefer_udp` in place of `force_tcp` in the Corefile of the caches.':
     /^kube-system\/(?:kube-dns|node-?local-?dns\S*)-upstream$/,
-  // defilantech/LLMKube#1812
-  'Have a router balance requests to models: a Gateway with an InferencePool, or that of vLLM, SGLang or LiteLLM.':
+  // defilantech/LLMKube#1812, BerriAI/litellm#8444
+  'Have a router balance requests to models: a Gateway with an InferencePool, or that of vLLM or SGLang, or LiteLLM with an entry for each Pod in its `model_list` (a Service stands there for one).':
     /^image .*(?:vllm|llama[.-]?cpp|sglang|text-generation-inference|text-embeddings|ollama)/,
   'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
     /^clusternative$/, // VictoriaMetrics/VictoriaMetrics#6772
