@@ -33,9 +33,7 @@ Examples:
   ${COMMANDS.endpointSliceWebhook} --kubernetes-version 1.36 --cert-dir /etc/certs
 
   # Remove the registration before uninstalling the webhook
-  ${COMMANDS.endpointSliceWebhook} --cleanup
-
-Exit codes: 0 success, 1 failed while running, 2 wrong flags or configuration.`;
+  ${COMMANDS.endpointSliceWebhook} --cleanup`;
 
 const createCommand = (): Command => {
   const command = new Command(COMMANDS.endpointSliceWebhook)

@@ -17,9 +17,7 @@ Examples:
   ${COMMANDS.flowController} --config /etc/flow-controller/config.yaml
 
   # Before uninstalling: remove the hints, marks, labels and FlowPolicies that it wrote, and nothing else
-  ${COMMANDS.flowController} --config config.yaml --cleanup
-
-Exit codes: 0 success, 1 failed while running, 2 wrong flags or configuration.`;
+  ${COMMANDS.flowController} --config config.yaml --cleanup`;
 
 const createCommand = (): Command => {
   const command = new Command(COMMANDS.flowController).description(

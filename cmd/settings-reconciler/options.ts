@@ -21,9 +21,7 @@ Examples:
   ${COMMANDS.settingsReconciler} --config config.yaml --dry-run -o json
 
   # Before uninstalling: revert everything that it applied, and nothing else
-  ${COMMANDS.settingsReconciler} --config config.yaml --cleanup
-
-Exit codes: 0 success, 1 failed while running, 2 wrong flags or configuration.`;
+  ${COMMANDS.settingsReconciler} --config config.yaml --cleanup`;
 
 const createCommand = (): Command => {
   const command = new Command(COMMANDS.settingsReconciler).description(

@@ -42,6 +42,8 @@ export const withLog = (command: Command): Command =>
     .addOption(new Option('--log-level <level>', 'least severe level that is written').choices(LOG_LEVELS))
     .addOption(new Option('--log-format <format>', 'json for collectors, console for people').choices(LOG_FORMATS));
 
+const EXIT_CODES = '\nExit codes: 0 success, 1 failed while running, 2 wrong flags or configuration.';
+
 /**
  * Reads the flags (without the program's name) of the command that `create` describes; never exits by itself. Words that
  * are no flags are refused, and what the command prints is returned.
@@ -50,7 +52,7 @@ export const parseWith = <T extends object>(create: () => Command, args: readonl
   let text = '';
   const write = (more: string): void => void (text += more);
   const command = create().allowExcessArguments(false).configureOutput({ writeOut: write, writeErr: write });
-  command.exitOverride();
+  command.addHelpText('after', EXIT_CODES).exitOverride();
   try {
     command.parse(args, { from: 'user' });
     return { kind: 'run', flags: command.opts<T>() };

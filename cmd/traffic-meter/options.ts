@@ -33,9 +33,7 @@ Examples:
   # On a node, as root or with CAP_NET_ADMIN; metrics on 127.0.0.1:8080
   ${TRAFFIC_METER} --node-name "$(hostname)" --kubeconfig /etc/kubernetes/meter.kubeconfig
 
-Bytes need net.netfilter.nf_conntrack_acct=1; without it connections are counted and the metric "state" says AccountingOff.
-
-Exit codes: 0 success, 1 failed while running, 2 wrong flags.`;
+Bytes need net.netfilter.nf_conntrack_acct=1; without it connections are counted and the metric "state" says AccountingOff.`;
 
 const createCommand = (): Command =>
   withLog(
