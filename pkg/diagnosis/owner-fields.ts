@@ -109,9 +109,8 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   // gardener/etcd-druid#973, #1280
   'druid.gardener.cloud': { service: 'spec.etcd.clientService.trafficDistribution (PreferSameZone from 0.36)' },
   'apps.kruise.io': { replicas: 'spec.replicas', template: 'spec.template' },
-  // cockroachdb/cockroach-operator#853, arkmq-org/arkmq-org-broker-operator#618, ansible/awx-operator#1234, ClickHouse/clickhouse-operator#271; docs.percona.com, access.crunchydata.com and others on "Custom Resource options"
+  // cockroachdb/cockroach-operator#853, arkmq-org/arkmq-org-broker-operator#618, ClickHouse/clickhouse-operator#271; docs.percona.com, access.crunchydata.com and others on "Custom Resource options"
   'crdb.cockroachlabs.com': { replicas: 'spec.nodes', template: IN_SPEC.template },
-  'awx.ansible.com': { replicas: 'spec.replicas', template: 'spec.topology_spread_constraints' },
   'clickhouse.com': { replicas: 'spec.replicas', template: 'spec.podTemplate.topologyZoneKey (the label of zones)' },
   'psmdb.percona.com': { replicas: 'spec.replsets[].size', template: 'spec.replsets[].topologySpreadConstraints' },
   'pgv2.percona.com': OF_INSTANCES,
@@ -154,7 +153,6 @@ const SPREAD_FIELDS: Readonly<Record<string, string>> = {
   'broker.amq.io': 'spec.deploymentPlan.topologySpreadConstraints (operator from late 2023)',
   'pxc.percona.com': 'topologySpreadConstraints under spec.pxc, spec.haproxy or spec.proxysql',
   'scylla.scylladb.com': 'spec.datacenter.racks: one for each zone, by placement.nodeAffinity',
-  'solr.apache.org': 'spec.customSolrKubeOptions.podOptions.topologySpreadConstraints',
 };
 
 /** Where an operator takes it from, as far as that is known. */

@@ -41,6 +41,10 @@ const BALANCING = { image: 'x/cluster-autoscaler:v1.22.0', command: ['./ca', '--
 const SCALER = beside('apps/v1', 'Deployment', podsWith(BALANCING, { app: 'scaler' }), {
   name: 'ca',
 });
+const asking = (cpu: string) => ({ containers: [{ name: 'app', resources: { requests: { cpu } } }] });
+/** Full for Pods that ask for two CPUs. */
+const busy = (at: number) => podOf(`busy-${at}`, { nodeName: `node-${at}`, ...asking('3') }, { app: 'batch' });
+const UNSPREAD = { topologySpreadConstraints: [], ...asking('2') };
 const IN_B = { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } };
 const KEEP_TO_ONE = /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/;
 const OF_KARPENTER = {
@@ -2149,6 +2153,19 @@ const ROWS: readonly ReportedRow[] = [
     'Headless',
     /its Pods are not spread over zones \(PodsNotSpread\)$/,
     /No ready endpoint of Service shop\/web is in c; .* make it there under spec\.replsets\[\]\.topologySpreadConstraints/,
+  ],
+  [
+    'https://github.com/Azure/AKS/issues/1467',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'b:b'],
+      pods: UNSPREAD,
+      extra: [nodeWith('node-2', 'c', { 'kubernetes.azure.com/agentpool': 'npc' }), busy(2)],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /→ Where AKS adds the Nodes, .*--cluster-autoscaler-profile balance-similar-node-groups=true` .*Add a topologySpreadConstraint/,
   ],
   [
     'https://github.com/lobu-ai/lobu/pull/2548',

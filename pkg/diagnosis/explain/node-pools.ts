@@ -2,7 +2,7 @@
 // they do not.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { nameOf } from '../../apis/values.ts';
+import { countBy, nameOf } from '../../apis/values.ts';
 import { type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { listed } from './reasons.ts';
@@ -55,13 +55,20 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
   return parts.join('').trimEnd() || undefined;
 };
 
-/** For zones none of whose Nodes takes more of its Pods, to stand before another remedy; empty where none is seen, or there is room. */
+const IN_AKS = // Azure/AKS#1467, #3146
+  'Where AKS adds the Nodes, have a node pool for each zone, and AKS keep them even: `az aks update --resource-group <group> --name <cluster> --cluster-autoscaler-profile balance-similar-node-groups=true` (else one may get all new Nodes). ';
+
+/** For zones none of whose Nodes takes more of its Pods (of none any with clients), to stand before another remedy; empty where none is seen, or there is room. */
 export const autoscalerRemedy = (facts: Facts, workload: Workload, empty: readonly string[]): string => {
   // That of Gardener runs in another cluster than its Nodes.
   const ofImage = /^(?!.*gardener).*\/cluster-autoscaler(?:-a\w+)?[:@]/m;
   const seen = itemsOf(facts.snapshot.workloads).find(({ images }) => ofImage.test(images.join('\n')));
-  const full = empty.filter((zone) => seen && (roomByZone(workload, facts).get(zone) ?? 0) === 0);
-  if (seen === undefined || full.length === 0) return '';
+  const [room, counts] = [roomByZone(workload, facts), countBy(facts.endpoints, ({ zone }) => zone)];
+  const zones = empty.length > 0 ? empty : facts.clientZones;
+  const full = zones.filter((zone) => (room.get(zone) ?? 0) <= (counts.get(zone) ?? 0));
+  if (full.length === 0 || (empty.length === 0 && full.length === zones.length)) return '';
+  const isAks = facts.nodes.some(({ metadata }) => metadata?.labels?.['kubernetes.azure.com/agentpool']);
+  if (seen === undefined) return isAks ? IN_AKS : '';
   // cluster-autoscaler/FAQ.md of kubernetes/autoscaler, #3309; #2503, #3515, #5352, #7812
   const start = `Start the Cluster Autoscaler (${seen.kind} ${seen.namespace}/${seen.name}) with \`--balance-similar-node-groups\` (\`extraArgs\` of its chart): else one node group may get all new Nodes. `;
   return `${seen.steering?.includes('balance-similar') ? '' : start}Have a node group that takes these Pods, with a minimum size of 1, in each zone, ${listed(full)} too: the Cluster Autoscaler balances groups of one instance type with the same labels but for the zone (others: \`--balancing-ignore-label\`), and may not find one of size 0 similar, whatever its tags say. `;
