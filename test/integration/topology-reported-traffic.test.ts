@@ -1188,6 +1188,24 @@ const ROWS: readonly ReportedRow[] = [
     /without the header of the PROXY protocol .* Have its status show a host name .*, by `load-balancer\.hetzner\.cloud\/hostname`/,
   ],
   [
+    'https://github.com/artifact-keeper/artifact-keeper-iac/issues/125',
+    {
+      spec: CLOSE,
+      extra: [
+        {
+          ...podWith({ name: 'web-x', labels: OF_WEB }),
+          status: {
+            conditions: [{ type: 'cloud.google.com/load-balancer-neg-ready', reason: 'LoadBalancerNegTimeout' }],
+          },
+        },
+      ],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /^! 100 %/,
+    /did not find Pods web-x of Service shop\/web healthy in time .* → Give it a HealthCheckPolicy/,
+  ],
+  [
     'https://github.com/Azure/AKS/issues/3210',
     {
       annotations: { [`${AZURE}-internal`]: 'false' },

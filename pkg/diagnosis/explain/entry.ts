@@ -292,8 +292,13 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);
 };
 
-/** GoogleCloudPlatform/gke-autoneg-controller#158, #159 */
-const negCauses = ({ service, endpoints, name }: Facts): Cause[] => {
+const CHECKED = 'Give it a HealthCheckPolicy (for an Ingress a BackendConfig) whose `requestPath` answers with 200.';
+
+/** artifact-keeper/artifact-keeper-iac#125, GoogleCloudPlatform/gke-autoneg-controller#158, #159 */
+const negCauses = ({ service, endpoints, name, pods }: Facts): Cause[] => {
+  const refused = pods.flatMap((pod) => (pod.refused ? pod.name : []));
+  const late = `Google's load balancer did not find Pods ${listed(refused)} of Service ${name} healthy in time (condition \`cloud.google.com/load-balancer-neg-ready\`): its health check asks for \`/\` where nothing says otherwise.`;
+  if (refused.length > 0) return [cause('effective', 'LoadBalancerTraffic', late, CHECKED)];
   const { 'cloud.google.com/neg-status': status = '' } = service.metadata?.annotations ?? {};
   const [, named = ''] = /"zones":\s*\[([^\]]+)/.exec(status) ?? [];
   const lost = endpoints.flatMap(({ zone }) => (named.includes(`"${zone}"`) ? [] : zone));

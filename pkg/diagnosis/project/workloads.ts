@@ -96,17 +96,19 @@ export const podOf = (object: Fields, metadata: Metadata) => {
   const { namespace = '', name, labels = {} } = metadata;
   const volumes = listIn(object, 'spec.volumes').map((each) => textIn(each, 'persistentVolumeClaim.claimName'));
   const claims = volumes.filter((claim) => claim !== '');
+  const conditions = listIn(object, 'status.conditions');
   return {
     namespace,
     name,
     labels,
     /** `nodeName` is empty where it is not scheduled. */
     ...pickTexts(object, 'spec.nodeName', 'status.phase', 'metadata.creationTimestamp'),
-    ready: listIn(object, 'status.conditions').some(({ type, status }) => type === 'Ready' && status === 'True'),
+    ready: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
     serviceAccount: textIn(object, 'spec.serviceAccountName') || 'default',
     ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object), unplaced: unplacedOf(object) }),
     ...defined({ claims: claims.length > 0 ? claims : undefined, waits: waitsFor(object) }),
     ...defined({ inHost: ifTrue(fieldsIn(object, 'spec')['hostNetwork'] === true) }),
+    ...defined({ refused: ifTrue(conditions.some(({ reason }) => reason === 'LoadBalancerNegTimeout')) }),
     ...meshOf(object, metadata),
   };
 };
