@@ -42,9 +42,7 @@ const SCALER = beside('apps/v1', 'Deployment', podsWith(BALANCING, { app: 'scale
   name: 'ca',
 });
 const asking = (cpu: string) => ({ containers: [{ name: 'app', resources: { requests: { cpu } } }] });
-/** Full for Pods that ask for two CPUs. */
-const busy = (at: number) => podOf(`busy-${at}`, { nodeName: `node-${at}`, ...asking('3') }, { app: 'batch' });
-const UNSPREAD = { topologySpreadConstraints: [], ...asking('2') };
+const BUSY = podOf('busy', { nodeName: 'node-2', ...asking('3') }, { app: 'batch' });
 const IN_B = { topologySpreadConstraints: [], nodeSelector: { [ZONES.topologyKey]: 'b' } };
 const KEEP_TO_ONE = /^✓ effective: 100 % .*; clients may keep to one endpoint \(StickyClients\)$/;
 const OF_KARPENTER = {
@@ -2159,8 +2157,8 @@ const ROWS: readonly ReportedRow[] = [
     {
       spec: CLOSE,
       endpoints: ['a:a', 'a:a', 'b:b'],
-      pods: UNSPREAD,
-      extra: [nodeWith('node-2', 'c', { 'kubernetes.azure.com/agentpool': 'npc' }), busy(2)],
+      pods: { topologySpreadConstraints: [], ...asking('2') },
+      extra: [nodeWith('node-2', 'c', { 'kubernetes.azure.com/agentpool': 'npc' }), BUSY],
     },
     'Ineffective',
     'PodsNotSpread',
