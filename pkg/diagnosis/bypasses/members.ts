@@ -9,7 +9,7 @@ import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { addressesOf } from './kinds.ts';
-import { AGENTS, ANY_ANSWERS, BY_LEADER, BY_ROLES, BY_SLOT, GOES_ON, MANAGES } from './programs.ts';
+import { AGENTS, ANY_ANSWERS, BY_HELLO, BY_LEADER, BY_ROLES, BY_SLOT, GOES_ON, MANAGES } from './programs.ts';
 import { MEMBERS, OF_DATABASE, OF_SEVERAL, RING, SHARDS, STORES } from './programs.ts';
 import type { Client } from './types.ts';
 import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
@@ -236,7 +236,8 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
     signs.some(({ field, value }) => (field === 'spec.ports') === isPort && what.test(value));
   // The program shows, by an image or a name, and so does the port.
   const isAtPort = sign !== undefined && typeof always === 'object' && shows(sign, false) && shows(always, true);
-  const isMember = (each: Runner) => (each.replicas ?? 0) > 1 && imagesOf(each).some((image) => sign?.test(image));
+  const isIt = (image: string) => sign?.test(image) && (decides !== BY_HELLO || STORES.test(image));
+  const isMember = (each: Runner) => (each.replicas ?? 0) > 1 && imagesOf(each).some(isIt);
   const isSeveral = always === 'several' ? own.some(isMember) : always === 'alone' && service.spec?.ports?.length === 1;
   const isSure = always === 'surely' || isAtPort || isSeveral || (on !== '' && own[0]?.images[1] === undefined);
   if (isHeadless(service)) {

@@ -52,7 +52,7 @@ const OF_SHARDS =
   'searches prefer shards near by `cluster.routing.allocation.awareness.attributes` (Elasticsearch up to 7.x, OpenSearch with `cluster.search.ignore_awareness_attributes: false`); clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735, docs.opensearch.org "Search shard routing"
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 export const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone';
-const BY_HELLO =
+export const BY_HELLO =
   'drivers learn the members from the one that they reach, and connect to these (older ones with `replicaSet` only; none with `directConnection=true`)';
 const BY_COPY = 'what is written at the member that is reached goes on to all others, in all zones';
 const BY_QUERY = 'Thanos Query asks every endpoint that it is given, and where DNS has Pods, each of those';
@@ -96,10 +96,10 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/automq/, '`automq_az=ZONE` in `client.id`, with `automq.zonerouter.channels` of brokers', /^:909\d$/, BY_BROKERS],
   [/warpstream|bufstream/, '`ws_az=ZONE` in `client.id` (of Bufstream `zone=ZONE`)', /^:909\d$/, BY_BROKERS],
   [/kafka-connect/, none(' is needed for its REST API; `consumer.client.rack` of workers for topics'), true, BY_LEADER], // strimzi/strimzi-kafka-operator#6492
+  [/(?:pulsar|kafka)-?proxy|kroxylicious/, none(' for a topic: one broker serves it'), true, BY_LEADER], // apache/pulsar#1086, grepplabs/kafka-proxy, kroxylicious/kroxylicious
   [/^(?!.*schema-?registry).*kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
   // apache/pulsar#3104, #3119
   [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
-  [/pulsar-?proxy/, none(' for a topic: one broker serves it'), true, BY_LEADER], // apache/pulsar#1086
   [/pulsar|^:6650$/, none(' for a topic: one broker serves it; near clients by `ns-isolation-policy`'), /^:665\d$/],
   [/nsq(?:io|d|lookupd)/, '`--topology-zone` of nsqd, and the zone of consumers (after April 2024)', true, BY_NAME], // nsqio/nsq#1301, nsqio.github.io#89
   [/emqx|vernemq|hivemq\d?/, NONE, true, BY_QUEUE], // emqx-docs "Node Evacuation and Cluster Load Rebalancing"; vernemq/vernemq#2175
@@ -117,7 +117,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   // grafana/mimir#10214, #13045, #13756
   [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING],
   [/mimir.*store-gateway/, OF_MIMIR, 'surely', BY_RING],
-  [RING, NONE, 'surely', BY_RING],
+  [/(?:loki|mimir|tempo|cortex).*(?:ingester|store-gateway)|^(?:ingester|store-gateway)$/, NONE, 'surely', BY_RING],
   // grafana/loki#19558, #24180 (open), grafana/mimir#3107, grafana/tempo#4606, cortexproject/cortex-jsonnet#47
   [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, OF_WRITES, 'surely', BY_WRITES],
   // grafana/mimir#13636, #16177

@@ -373,6 +373,7 @@ const CASES: readonly Case[] = [
   ['a console of one', [running('docker.redpanda.com/redpandadata/console:v2'), running('a/kafka-ui:1')], []],
   ['who takes from queues', [running('registry.example.com/orders-rabbitmq-consumer:1')], []],
   ['a ring, without a headless Service', [running('grafana/mimir-ingester:1')], ['members']],
+  ['an ingester of something else', [running('jaegertracing/jaeger-ingester:1')], []],
   [
     'an application with such a sidecar',
     [running('own/web:1', 'pgbouncer:1', 'exporter:2', 'hashicorp/vault:1.19')],
