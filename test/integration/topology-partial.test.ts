@@ -29,7 +29,7 @@ const CASES: readonly [string, Cluster, RegExp, never?: RegExp, without?: RegExp
   ['slices and a wish', {}, /^✗ no EndpointSlice/, /is ready|selector with/, /Slice/],
   ['conditions and targets', { ...CLOSE, extra: PODS }, /^✓ effective: 100 %/, /SlicesBehind|TooFew/],
   ['cilium-config', { ...CLOSE, plane: cilium('1.18.0') }, /^✗ ineffective/, /Update Cilium|Topology\) off/, /Config/],
-  ['ended Pods', { extra: [sidecar('istio-proxy', 'istio/proxyv2:1.26.2'), ENDED] }, /^! all clients .* istio \(Pod/],
+  ['ended Pods', { extra: [sidecar('istio-proxy', 'istio/proxyv2:1.26.2'), ENDED] }, /^✗ all clients .* istio \(Pod/],
 ];
 
 describe('kubectl topology explain, of a cluster without', () => {

@@ -125,16 +125,17 @@ describe('zoneWeights', () => {
 
   it('says why CPU is unknown, where the number of Nodes still is known', () => {
     const broken = [...nodes, worker('n4', 'b', '0')];
-    expect(zoneWeights({ nodes: broken, by: 'cpu' })).to.deep.include({ kind: 'unknown', reason: 'NodeWithoutCpu' });
+    expect(zoneWeights({ nodes: broken, by: 'cpu' }))
+      .to.have.property('message')
+      .that.contains('n4');
     expect(zoneWeights({ nodes: broken, by: 'nodes' })).to.deep.equal({ kind: 'known', weights: { a: 2, b: 2 } });
   });
 
   it('needs two zones', () => {
     const one = [worker('n1', 'a', '4'), worker('n2', 'a', '4')];
-    expect(zoneWeights({ nodes: one, by: 'cpu' })).to.deep.include({ kind: 'unknown', reason: 'FewerThanTwoZones' });
+    expect(zoneWeights({ nodes: one, by: 'cpu' })).to.have.property('kind', 'unknown');
     expect(zoneWeights({ nodes: one, by: 'nodes' })).to.deep.equal({
       kind: 'unknown',
-      reason: 'FewerThanTwoZones',
       message: 'Nodes are in 1 zones, and two are needed',
     });
   });
