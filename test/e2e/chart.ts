@@ -60,18 +60,15 @@ export interface Rendered extends KubernetesObject {
   automountServiceAccountToken?: boolean;
   spec?: {
     replicas?: number;
-    revisionHistoryLimit?: number;
     selector?: Record<string, unknown>;
     ports?: { name: string; port: number; targetPort: number }[];
     template?: { metadata: { labels: Record<string, string>; annotations?: Record<string, string> }; spec: PodSpec };
-    unhealthyPodEvictionPolicy?: string;
     /** Of a VerticalPodAutoscaler. */
     targetRef?: object;
     updatePolicy?: { updateMode: string };
     resourcePolicy?: { containerPolicies: object[] };
     /** Of a NetworkPolicy. */
     podSelector?: object;
-    policyTypes?: string[];
     ingress?: { ports: { port: number }[]; from?: object[] }[];
     egress?: { ports?: { port: number }[]; to?: object[] }[];
   };

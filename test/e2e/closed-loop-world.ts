@@ -4,7 +4,7 @@ import type { FlowPolicy, FlowPolicySpec } from '../../pkg/apis/flow-policy.ts';
 import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_STRATEGY } from '../../pkg/apis/names.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedService } from './bed/index.ts';
-import { waitFor } from './bed/machine.ts';
+import { is, waitFor } from './bed/machine.ts';
 import type { ServiceOptions } from './bed/pod.ts';
 import { type MetricsPath, POD, PODS_PER_ZONE, type PlanChange, ZONES, type ZoneRates } from './closed-loop-results.ts';
 import { createRecorder, hangZone, killZone, releaseZone, reviveZone, startZone } from './closed-loop-zone.ts';
@@ -71,7 +71,7 @@ const settled = async (zones: ReadonlyMap<string, Zone>, service: BedService, hi
     await waitFor(
       `rules of ${node.name} for ${service.name}`,
       async () => (await readRules(node.namespace, 'IPv4')).used(service.clusterIPs[0] ?? '', service.port)?.length,
-      (count) => count === (hinted ? PODS_PER_ZONE : endpoints),
+      is(hinted ? PODS_PER_ZONE : endpoints),
     );
   }
 };

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startAsked } from './bed/agent-client.ts';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
-import { addAddresses, nodeDevice, removeAddresses, waitFor } from './bed/machine.ts';
+import { addAddresses, atLeast, nodeDevice, removeAddresses, waitFor } from './bed/machine.ts';
 import { POD, PODS_PER_ZONE, ZONES } from './closed-loop-results.ts';
 import type { ServedTotals, TrafficMessage, TrafficReport, TrafficTask } from './closed-loop-ledger.ts';
 
@@ -40,7 +40,7 @@ export const createRecorder = () => {
       await waitFor(
         `reports of all zones up to ${second}`,
         () => Math.min(...ZONES.map((zone) => of(zone).at(-1)?.second ?? 0)),
-        (newest) => newest >= second - 1,
+        atLeast(second - 1),
       );
     },
     /** Over the window that ends with `until`, seconds since 1970; undefined where the Pod's node did not report all of it. */

@@ -6,9 +6,10 @@ import type { KubernetesObject } from '../../pkg/apis/meta.ts';
 import { EXTENSION_NAME } from '../../pkg/apis/names.ts';
 import { kubeProxy } from '../fixtures/core.ts';
 import { exposeProgram, mastersGroup } from './bed/access.ts';
+import { type Conditioned, hasCondition } from './bed/api.ts';
 import type { Component as Program } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
-import { ofLength, run, waitFor } from './bed/machine.ts';
+import { is, ofLength, run, waitFor } from './bed/machine.ts';
 import { type Component, NAMESPACE, type Rendered, root } from './chart.ts';
 
 /** The namespace that the chart would be installed in. */
@@ -23,7 +24,7 @@ export const commandReady = async (command: Program, healthPort: number, host = 
   await waitFor(
     `${command.name} ready`,
     async () => (await fetch(`http://${host}:${healthPort}/readyz`)).status,
-    (status) => status === 200,
+    is(200),
     { assert: () => command.assertRunning() },
   );
 };
@@ -84,17 +85,9 @@ export const apply = async (bed: Bed, name: string, text: string, ...flags: stri
 export const applyDefinitions = async (bed: Bed, definitions: readonly KubernetesObject[]): Promise<void> => {
   const { api } = bed;
   await apply(bed, 'definitions.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: definitions }));
-  interface Definition {
-    status?: { conditions?: { type: string; status: string }[] };
-  }
   for (const { metadata } of definitions) {
     const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata?.name}`;
-    await waitFor(
-      `${metadata?.name} served`,
-      () => api.get<Definition>(path),
-      ({ status }) =>
-        status?.conditions?.some(({ type, status: state }) => type === 'Established' && state === 'True') ?? false,
-    );
+    await waitFor(`${metadata?.name} served`, () => api.get<Conditioned>(path), hasCondition('Established'));
   }
 };
 

@@ -4,7 +4,7 @@ import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { endpoint, slice } from '../fixtures/core.ts';
 import type { Bed, BedService } from './bed/index.ts';
-import { waitFor } from './bed/machine.ts';
+import { is, waitFor } from './bed/machine.ts';
 import { nft } from './chaos-faults.ts';
 import { PODS_PER_ZONE, ZONES } from './closed-loop-results.ts';
 import { type Recorder, type Zone, createRecorder, startZone } from './closed-loop-zone.ts';
@@ -88,7 +88,7 @@ const settled = async (zones: ReadonlyMap<string, Zone>, services: readonly BedS
       await waitFor(
         `rules of ${node.name} for ${service.name}`,
         async () => (await readRules(node.namespace, 'IPv4')).used(service.clusterIPs[0] ?? '', service.port)?.length,
-        (count) => count === ZONES.length * PODS_PER_ZONE,
+        is(ZONES.length * PODS_PER_ZONE),
       );
   }
 };

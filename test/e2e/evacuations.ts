@@ -13,7 +13,7 @@ import { zoneEvacuationDefinition } from '../../hack/lib/crd.ts';
 import type { ZoneEvacuation, ZoneEvacuationSpec } from '../../pkg/apis/zone-evacuation.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { Bed, BedNode, BedService } from './bed/index.ts';
-import { ofLength, repeat, waitFor, type WaitOptions } from './bed/machine.ts';
+import { type WaitOptions, ofLength, repeat, waitFor } from './bed/machine.ts';
 
 /** A reconciler as it is installed: it leads by its Lease. */
 export const AS_INSTALLED = { config: { leaderElection: {} } } as const;
@@ -60,7 +60,7 @@ export const allReturned = async (client: Pick<Client, 'list'>, options?: WaitOp
       const { items } = await client.list<EndpointSlice>(ENDPOINT_SLICES);
       return items.filter((slice) => isMarked(slice) || JSON.stringify(slice).includes(NOWHERE));
     },
-    ({ length }) => length === 0,
+    ofLength(0),
     options,
   );
   await waitFor(

@@ -15,7 +15,7 @@ import { service } from '../fixtures/core.ts';
 import { cluster, namespace, seed, ZONES } from '../fixtures/gardener.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
-import { waitFor } from './bed/machine.ts';
+import { is, waitFor } from './bed/machine.ts';
 import { FLOW, RECONCILER, WEBHOOK } from './chart.ts';
 import { createPod, setPodStatus } from './churn.ts';
 import { commandReady } from './commands.ts';
@@ -137,7 +137,7 @@ export const persist = async (what: string, write: (signal: AbortSignal) => Prom
       }
       return true;
     },
-    (done) => done,
+    is(true),
     { timeoutSeconds: 150, intervalMs: 250 },
   );
 };

@@ -4,7 +4,7 @@ import { LABEL_SERVICE_NAME } from '../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES } from '../../pkg/apis/resources.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import type { Bed, BedNode, BedService } from './bed/index.ts';
-import { waitFor } from './bed/machine.ts';
+import { ofLength, waitFor } from './bed/machine.ts';
 import { bareAddresses } from './hints-support.ts';
 import type { Write } from './settings-audit.ts';
 import type { Counts, Shares } from './traffic-agreement.ts';
@@ -73,7 +73,7 @@ export const recordSlices = async (client: Client, namespace: string): Promise<S
   return {
     versions,
     async complete() {
-      await waitFor('all versions of the slices', behind, ({ length }) => length === 0, { assert: assertFollowing });
+      await waitFor('all versions of the slices', behind, ofLength(0), { assert: assertFollowing });
       assertFollowing();
       ending.abort();
       await followed;

@@ -143,6 +143,6 @@ export const startMetricsApi = async (
     spec: { group: GROUP, version: 'v1beta1', ...priorities, service: SERVICE, caBundle },
   });
   const answer = (): Promise<unknown> => bed.api.get(`${ROOT}/namespaces/default/pods`);
-  await waitFor('the metrics API behind the aggregator', answer, () => true);
+  await waitFor('the metrics API behind the aggregator', answer);
   return api;
 };

@@ -23,8 +23,6 @@ interface ScrapeJob {
 
 interface PrometheusOptions {
   readonly jobs: readonly ScrapeJob[];
-  /** Whole seconds between two scrapes, and two evaluations of rules. Default 1. */
-  readonly scrapeIntervalSeconds?: number;
   /** Files with alert rules. Default: none. */
   readonly ruleFiles?: readonly string[];
   /** Port on 127.0.0.1 of the control plane's namespace. Default 9090. */
@@ -75,13 +73,9 @@ export interface Prometheus {
 const PROGRAM = 'prometheus';
 
 /** JSON is YAML. Labels that targets give, such as `namespace` and `pod`, stay as they are, as with kubelet's cAdvisor. */
-const configurationOf = ({ jobs, scrapeIntervalSeconds = 1, ruleFiles = [] }: PrometheusOptions): string =>
+const configurationOf = ({ jobs, ruleFiles = [] }: PrometheusOptions): string =>
   JSON.stringify({
-    global: {
-      scrape_interval: `${scrapeIntervalSeconds}s`,
-      scrape_timeout: `${scrapeIntervalSeconds}s`,
-      evaluation_interval: `${scrapeIntervalSeconds}s`,
-    },
+    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
     rule_files: ruleFiles,
     scrape_configs: jobs.map(({ name, targets, path = '/metrics', token }) => ({
       job_name: name,

@@ -15,6 +15,7 @@ import type { Client } from '../../pkg/kubernetes/types.ts';
 import { node } from '../fixtures/core.ts';
 import { gardenerCrds, CUSTOM_RESOURCE_DEFINITIONS } from '../fixtures/crds.ts';
 import { exposeAddress, mastersGroup } from './bed/access.ts';
+import { type Conditioned, hasCondition } from './bed/api.ts';
 import type { Component as Program } from './bed/component.ts';
 import type { Bed } from './bed/index.ts';
 import { waitFor } from './bed/machine.ts';
@@ -99,11 +100,10 @@ const resourceOf = ({ apiVersion, kind }: KubernetesObject): Resource => {
 
 /** Waits until a definition is served, schema and all. */
 export const untilServed = async (client: Client, crd: KubernetesObject): Promise<void> => {
-  type Stored = KubernetesObject & { status?: { conditions?: { type: string; status: string }[] } };
   await waitFor(
     `${crd.metadata?.name} served`,
-    () => client.get<Stored>(CUSTOM_RESOURCE_DEFINITIONS, { name: crd.metadata?.name ?? '' }),
-    ({ status }) => status?.conditions?.some((of) => of.type === 'Established' && of.status === 'True') ?? false,
+    () => client.get<KubernetesObject & Conditioned>(CUSTOM_RESOURCE_DEFINITIONS, { name: crd.metadata?.name ?? '' }),
+    hasCondition('Established'),
   );
 };
 

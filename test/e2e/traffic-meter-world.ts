@@ -4,7 +4,7 @@ import { METER_AUDIENCE, METER_NAMESPACE, METER_READER, TRAFFIC_METER } from '..
 import { grant, mastersGroup } from './bed/access.ts';
 import type { Component } from './bed/component.ts';
 import type { Bed, BedNode, BedPod } from './bed/index.ts';
-import { enterPrefix, run, waitFor } from './bed/machine.ts';
+import { enterPrefix, is, run, waitFor } from './bed/machine.ts';
 import type { NodeOptions } from './bed/node.ts';
 import { runningStatus } from './bed/pod.ts';
 
@@ -70,12 +70,9 @@ export const startMeter = async (bed: Bed, node: BedNode, ...flags: string[]): P
   const page = (port: number, path: string): Promise<string> =>
     inside(node, process.execPath, load, 'read', `http://${host}:${port}${path}`);
   const ready = async (): Promise<void> => {
-    await waitFor(
-      `${component.name} ready`,
-      () => page(healthPort, '/readyz'),
-      (text) => text === 'ok\n',
-      { assert: () => component.assertRunning() },
-    );
+    await waitFor(`${component.name} ready`, () => page(healthPort, '/readyz'), is('ok\n'), {
+      assert: () => component.assertRunning(),
+    });
   };
   component.start();
   await ready();

@@ -6,14 +6,14 @@ import { createControllers } from './controllers.ts';
 import { createDirectAccess, initialNamespaces } from './direct.ts';
 import { createFaultTable, matchesFault } from './faults.ts';
 import { createHandlers } from './handlers.ts';
-import { createJsonCache, type StoredObject } from './object.ts';
+import { createJsonCache } from './object.ts';
 import { createServiceResolver } from './lifecycle.ts';
 import { connectInMemory } from './memory.ts';
 import { createReader } from './reader.ts';
 import { createRequestLog } from './request-log.ts';
 import { createRouter } from './router.ts';
 import { startListener } from './server.ts';
-import { createRegistry, servedCustom, type KindRules, type ServedResource } from './served-resource.ts';
+import { createRegistry, servedCustom, type ServedResource } from './served-resource.ts';
 import { createStore } from './store.ts';
 import { createCertificates } from './tls.ts';
 import type { Sandbox, SandboxResource, StartSandbox } from './types.ts';
@@ -23,33 +23,12 @@ import { createWebhookCaller } from './webhook-call.ts';
 import { createWriter } from './writer.ts';
 
 const DEFAULT_VERSION = 'v1.36.3';
-const DEFAULT_HISTORY = 10_000;
+/** Kept of each resource for watches from an older resourceVersion; older answers 410. */
+const MOST_CHANGES = 10_000;
 const DEFAULT_BOOKMARK_SECONDS = 60;
 
-const rulesOf = ({ prune, validate }: SandboxResource): KindRules => ({
-  ...(prune === undefined
-    ? {}
-    : {
-        normalize(object) {
-          const pruned = prune(structuredClone(object)) as StoredObject;
-          for (const key of Object.keys(object)) if (!(key in pruned)) delete object[key];
-          Object.assign(object, pruned);
-        },
-      }),
-  ...(validate === undefined
-    ? {}
-    : {
-        validate(object, old) {
-          const message = validate(object, old);
-          if (message === undefined) return [];
-          const [, field = 'spec', text = message] = /^([\w.[\]]+): (.*)$/s.exec(message) ?? [];
-          return [{ field, reason: 'FieldValueInvalid', message: text }];
-        },
-      }),
-});
-
 const toServed = (resource: SandboxResource): ServedResource =>
-  servedCustom(resource, { status: resource.status ?? false, rules: rulesOf(resource) });
+  servedCustom(resource, { status: resource.status ?? false });
 
 /** Starts the sandbox and resolves once it listens. */
 export const startSandbox: StartSandbox = async (options = {}) => {
@@ -57,7 +36,7 @@ export const startSandbox: StartSandbox = async (options = {}) => {
   const now = (): number => Date.now();
   const toJson = createJsonCache();
   const registry = createRegistry([...BUILT_IN, ...(options.resources ?? []).map((resource) => toServed(resource))]);
-  const store = createStore(options.watchHistory ?? DEFAULT_HISTORY);
+  const store = createStore(MOST_CHANGES);
   const ruleContext = createRuleContext(() => version);
   const rules = () => ruleContext;
   const resolveService = options.resolveService ?? createServiceResolver(store);

@@ -7,10 +7,6 @@ import type { MemoryConnection } from './memory.ts';
 export interface SandboxResource extends Resource {
   /** Has a status subresource: writes to the main resource ignore .status and the reverse. */
   readonly status?: boolean;
-  /** Drops what the schema of the real CRD would prune; default keeps everything. */
-  readonly prune?: (object: KubernetesObject) => KubernetesObject;
-  /** Returns a validation error message for what the real API server would refuse (422), else undefined. */
-  readonly validate?: (object: KubernetesObject, old?: KubernetesObject) => string | undefined;
 }
 
 export interface SandboxOptions {
@@ -19,8 +15,6 @@ export interface SandboxOptions {
   /** What /version answers; default v1.36.3. */
   kubernetesVersion?: string;
   resources?: readonly SandboxResource[];
-  /** Events kept for watches from an older resourceVersion; older answers 410. Default 10,000. */
-  watchHistory?: number;
   /** Seconds between bookmarks; default 60. */
   bookmarkSeconds?: number;
   /** Starts the EndpointSlice controller (labels mirrored, foreign hints dropped); default true. */

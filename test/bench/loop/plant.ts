@@ -82,12 +82,7 @@ const createNoise = (seed: number): Noise & { tick(): void } => {
 };
 
 /** Runs a rule in a scenario. A rule of proxies (`everySeconds`) works from the next second on; hints take as long as kube-proxy. */
-export const simulate = (
-  scenario: Scenario,
-  createRule: Rule,
-  seed: number,
-  askSeconds = scenario.askSeconds ?? WINDOW,
-): Experience => {
+export const simulate = (scenario: Scenario, createRule: Rule, seed: number, askSeconds = WINDOW): Experience => {
   const rule = createRule();
   const noise = createNoise(seed);
   const meter = createMeter(scenario.surge?.map((time) => time + phaseOf(seed)));

@@ -21,10 +21,6 @@ export interface Scenario {
   readonly endpoints: (time: number) => readonly PlantEndpoint[];
   /** A zone whose endpoints hang: ready, and serving nothing. */
   readonly hanging?: (time: number) => string | undefined;
-  /** How often the rule is asked, seconds. Default 15. */
-  readonly askSeconds?: number;
-  /** Every endpoint's windows end at a time of its own. */
-  readonly staggered?: boolean;
   /** No sample reaches the rule from the first of these times to the second. */
   readonly metricsGap?: readonly [from: number, to: number];
   /** One zone is hot from the first of these times to the second: what reaction and recovery are counted from. */

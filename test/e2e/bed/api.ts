@@ -14,6 +14,17 @@ export type KubernetesObject = Record<string, unknown> & {
   >;
 };
 
+/** What has conditions. */
+export interface Conditioned {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+/** What `waitFor` accepts: an object of which this condition is True. */
+export const hasCondition =
+  (wanted: string) =>
+  (object: Conditioned): boolean =>
+    object.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') ?? false;
+
 /** An answer of the API server that is not a success. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { enterPrefix, identify, is, isRunning, type ProcessIdentity, sendSignal, waitFor } from './machine.ts';
+import { type ProcessIdentity, enterPrefix, identify, is, isRunning, sendSignal, waitFor } from './machine.ts';
 
 export interface ComponentOptions {
   readonly name: string;
@@ -51,7 +51,7 @@ const terminate = async (name: string, target: ProcessIdentity): Promise<void> =
     await waitFor(
       `end of ${name}`,
       () => isRunning(target),
-      (running) => !running,
+      is(false),
       // Longer than any of them drains; only one that hangs is waited for so long.
       { timeoutSeconds: 40 },
     );

@@ -5,7 +5,16 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createNamespace, enterPrefix, identify, isRunning, removeNamespace, sendSignal, waitFor } from './machine.ts';
+import {
+  createNamespace,
+  enterPrefix,
+  identify,
+  isRunning,
+  ofLength,
+  removeNamespace,
+  sendSignal,
+  waitFor,
+} from './machine.ts';
 import type { ProcessIdentity } from './machine.ts';
 
 /** What is on disk for one bed: its owner, and everything that has to go when the owner is gone. */
@@ -75,11 +84,7 @@ export const createRecord = (root: string = defaultRoot()): BedRecord => {
 const destroyBed = async (directory: string, { namespaces, processes }: BedState): Promise<void> => {
   // Nothing in a bed is worth an orderly end: its data goes as well.
   for (const process of processes) sendSignal(process, 'SIGKILL');
-  await waitFor(
-    'end of the processes of a bed',
-    () => processes.filter(isRunning),
-    (rest) => rest.length === 0,
-  );
+  await waitFor('end of the processes of a bed', () => processes.filter(isRunning), ofLength(0));
   for (const namespace of namespaces) await removeNamespace(namespace);
   rmSync(directory, { recursive: true, force: true });
 };
@@ -137,15 +142,13 @@ export interface IsolateOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Ends the program with SIGTERM, and with SIGKILL where that does not help. */
   readonly signal?: AbortSignal;
-  /** How long it may take to end itself, in ms. Default 20,000. */
-  readonly graceMs?: number;
   /** An open file that takes what the program prints. Default: our own streams. */
   readonly output?: number;
 }
 
 const runChild = async (
   [program, ...args]: readonly [string, ...string[]],
-  { environment, signal, graceMs = 20_000, output }: IsolateOptions,
+  { environment, signal, output }: IsolateOptions,
 ): Promise<number> => {
   const child = spawn(program, args, {
     stdio: output === undefined ? 'inherit' : ['ignore', output, output],
@@ -154,7 +157,7 @@ const runChild = async (
   let patience: NodeJS.Timeout | undefined;
   const end = (): void => {
     child.kill('SIGTERM');
-    patience = setTimeout(() => child.kill('SIGKILL'), graceMs);
+    patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
   };
   if (signal?.aborted === true) end();
   else signal?.addEventListener('abort', end, { once: true });

@@ -10,7 +10,7 @@ import { ApiFailure, type KubernetesObject } from '../bed/api.ts';
 import { builtProgram } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
-import { type Repeated, repeat, waitFor } from '../bed/machine.ts';
+import { type Repeated, is, ofLength, repeat, waitFor } from '../bed/machine.ts';
 import { SEED_READER } from '../settings-landscape.ts';
 import { moduleFolder } from './owner.ts';
 
@@ -155,7 +155,7 @@ const start = async (bed: Bed, { name, example, connections }: Program, more: ob
   await waitFor(
     `${name} ready`,
     async () => (await fetch(`http://127.0.0.1:${healthProbes.port}/readyz`)).status,
-    (status) => status === 200,
+    is(200),
     { assert: () => component.assertRunning() },
   );
   return component;
@@ -241,7 +241,7 @@ export const untilInstallation = async ({ api }: Bed): Promise<string> => {
       (await api.list<Named>('/apis/core.gardener.cloud/v1beta1/controllerinstallations')).filter(({ metadata }) =>
         metadata.name.startsWith('topology-aware-routing'),
       ),
-    ({ length }) => length === 1,
+    ofLength(1),
   );
   return found?.metadata.name ?? '';
 };

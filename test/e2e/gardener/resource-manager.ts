@@ -6,7 +6,7 @@ import { mastersGroup } from '../bed/access.ts';
 import { builtProgram } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
-import { controlPlaneAddresses, waitFor } from '../bed/machine.ts';
+import { controlPlaneAddresses, is, waitFor } from '../bed/machine.ts';
 import { asText } from '../chart.ts';
 
 interface ResourceManagerOptions {
@@ -66,12 +66,9 @@ export const startResourceManager = async (bed: Bed, options: ResourceManagerOpt
   const program = builtProgram(`gardener/gardener-${version}/gardener-resource-manager`);
   const manager = bed.program({ name, command: [program, '--config', file] });
   manager.start();
-  await waitFor(
-    `${name} ready`,
-    async () => (await fetch(`http://127.0.0.1:${port + 100}/readyz`)).status,
-    (status) => status === 200,
-    { assert: () => manager.assertRunning() },
-  );
+  await waitFor(`${name} ready`, async () => (await fetch(`http://127.0.0.1:${port + 100}/readyz`)).status, is(200), {
+    assert: () => manager.assertRunning(),
+  });
   return manager;
 };
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ZONES } from '../../fixtures/gardener.ts';
 import { base64Of, exposeProgram, mastersGroup } from '../bed/access.ts';
 import { builtProgram } from '../bed/binaries.ts';
+import { type Conditioned, hasCondition } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
 import type { Bed } from '../bed/index.ts';
 import { run, waitFor } from '../bed/machine.ts';
@@ -57,10 +58,6 @@ const register = async ({ api, pki }: Bed): Promise<void> => {
   }
 };
 
-interface ApiService {
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-}
-
 /** Starts it and waits until its groups are served by the API server of the bed. */
 export const startVirtualGarden = async (bed: Bed): Promise<Component> => {
   await exposeProgram(bed.api, { ...HOST, targetPort: PORT });
@@ -70,8 +67,8 @@ export const startVirtualGarden = async (bed: Bed): Promise<Component> => {
   for (const name of ['v1.core', 'v1beta1.core', 'v1alpha1.security']) {
     await waitFor(
       `${name} served by gardener-apiserver`,
-      () => bed.api.get<ApiService>(`${API_SERVICES}/${name}.gardener.cloud`),
-      ({ status }) => status?.conditions?.some((one) => one.type === 'Available' && one.status === 'True') ?? false,
+      () => bed.api.get<Conditioned>(`${API_SERVICES}/${name}.gardener.cloud`),
+      hasCondition('Available'),
       { assert: () => server.assertRunning() },
     );
   }

@@ -9,7 +9,7 @@ import { median } from '../../bench/statistics.ts';
 import { ZONES } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { ofLength, waitFor } from '../bed/machine.ts';
 import { type Fault, createRandom, deckOf, seedOf } from '../chaos-faults.ts';
 import {
   BY_LOAD,
@@ -179,7 +179,7 @@ describe('chaos', function () {
       await waitFor(
         `${shoot.planned.namespace} as an undisturbed one`,
         async () => differences(await textOf(shoot), undisturbed),
-        ({ length }) => length === 0,
+        ofLength(0),
         { timeoutSeconds: SETTLE_SECONDS, intervalMs: 250 },
       );
     }

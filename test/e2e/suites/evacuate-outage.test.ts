@@ -22,7 +22,7 @@ import { type Ran, runTopology } from '../../fixtures/topology-command.ts';
 import { mastersGroup } from '../bed/access.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedPod, type BedService, useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { atLeast, is, waitFor } from '../bed/machine.ts';
 import {
   auditLogOn,
   cutOff,
@@ -105,7 +105,7 @@ describe("evacuations with a zone cut off, and with this project's processes dea
       await waitFor(
         'all endpoints published',
         async () => (await shopSlices()).flatMap(({ endpoints }) => endpoints ?? []).length,
-        (count) => count === (QUIET_SERVICES + 1) * pods.length,
+        is((QUIET_SERVICES + 1) * pods.length),
       );
       const [a, b] = nodes as [BedNode, BedNode];
       // What API servers call admission through, before the zone is cut off.
@@ -136,7 +136,7 @@ describe("evacuations with a zone cut off, and with this project's processes dea
     const began = performance.now();
     await client.create(ZONE_EVACUATIONS, evacuationNamed('a'));
     // A frozen leader writes nothing more while the zone is being cut off.
-    await waitFor('the first slices are written', marked, (count) => count > 0, { intervalMs: 1 });
+    await waitFor('the first slices are written', marked, atLeast(1), { intervalMs: 1 });
     leader.signal('SIGSTOP');
     // The API server that is left has its connection to the webhook in the zone that is about to be cut off.
     const written = (await shopSlices()).find(isMarked);
@@ -164,7 +164,7 @@ describe("evacuations with a zone cut off, and with this project's processes dea
     say(`another settings-reconciler leads ${seconds(cut)} after the cut`);
     await settles(['b', 'c'], 'no connection to zone a, and none unanswered', (there) => there === 0);
     say(`clients of the other zones reach endpoints only that answer ${seconds(cut)} after the cut`);
-    await waitFor('every slice is written', marked, (count) => count === QUIET_SERVICES + 1, { timeoutSeconds: 240 });
+    await waitFor('every slice is written', marked, is(QUIET_SERVICES + 1), { timeoutSeconds: 240 });
     await reachesPhase(client, 'a', ['Evacuated'], { timeoutSeconds: 240 });
     const passed = readFileSync(bed().auditLog, 'utf8')
       .split('\n')
@@ -218,7 +218,7 @@ describe("evacuations with a zone cut off, and with this project's processes dea
       (await shopSlices()).filter((one) => releaseOperations(one).length > 0).length;
     const labels = { [LABEL_STRATEGY]: 'same-zone' };
     await client.patch(SERVICES, { namespace: SHOP, name: 'web' }, 'merge', { metadata: { labels } });
-    await waitFor('same-zone hints', hinted, (count) => count > 0);
+    await waitFor('same-zone hints', hinted, atLeast(1));
     await client.create(ZONE_EVACUATIONS, evacuationNamed('a'));
     await reachesPhase(client, 'a', ['Evacuated']);
 
@@ -245,7 +245,7 @@ describe("evacuations with a zone cut off, and with this project's processes dea
 
     const back = performance.now();
     expect((await topology('on')).code).to.equal(0);
-    await waitFor('everything is back', marked, (count) => count === QUIET_SERVICES + 1, { timeoutSeconds: 120 });
+    await waitFor('everything is back', marked, is(QUIET_SERVICES + 1), { timeoutSeconds: 120 });
     await reachesPhase(client, 'a', ['Evacuated']);
     say(`everything is back ${seconds(back)} after on`);
 

@@ -13,7 +13,7 @@ import { describeEnvironment } from '../../bench/environment.ts';
 import { parseCpuSeconds } from '../../bench/processes.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, ofLength, waitFor } from '../bed/machine.ts';
 import { type PlainNode, createNodes, createPod } from '../churn.ts';
 import { describeProxies, startWebhook } from '../commands.ts';
 import { type Sweep, countSweep, formatScale } from '../evacuate-figures.ts';
@@ -112,7 +112,7 @@ describe('evacuating a zone of many Services', function () {
     await waitFor(
       `all Pods of ${label} published`,
       () => [...begun.keys()].filter((name) => !seen.has(name)),
-      ({ length }) => length === 0,
+      ofLength(0),
       { timeoutSeconds: 180 },
     );
     return [...begun].map(([name, since]) => Math.max(0, (seen.get(name) ?? 0) - since));
@@ -137,7 +137,7 @@ describe('evacuating a zone of many Services', function () {
     await waitFor(
       'all endpoints published',
       async () => (await slices()).flatMap(({ endpoints }) => endpoints ?? []).length,
-      (count) => count === SERVICE_COUNT * PODS,
+      is(SERVICE_COUNT * PODS),
       { timeoutSeconds: 300, intervalMs: 1_000 },
     );
     await defineEvacuations(client);

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { before, describe, it } from 'mocha';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, waitFor } from '../bed/machine.ts';
 import { type Probes, startProbes, untruths } from '../faults-checks.ts';
 import { type Installed, SCALE, type ShootHandle, changeShoot, createShoot, install } from '../faults-world.ts';
 import { supervise } from '../kubelet.ts';
@@ -27,12 +27,10 @@ describe('recovery of both commands', () => {
   const expectUndisturbed = async (outage: Outage): Promise<void> => {
     const start = performance.now();
     const shoot = shoots.get(outage) as ShootHandle;
-    await waitFor(
-      `${outage}: as undisturbed`,
-      () => textOf(shoot),
-      (text) => text === undisturbed,
-      { timeoutSeconds: 120, intervalMs: 250 },
-    );
+    await waitFor(`${outage}: as undisturbed`, () => textOf(shoot), is(undisturbed), {
+      timeoutSeconds: 120,
+      intervalMs: 250,
+    });
     console.log(
       `      as undisturbed ${((performance.now() - start) / 1_000).toFixed(1)} s after the end of the fault`,
     );

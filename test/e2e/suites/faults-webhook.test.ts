@@ -11,7 +11,7 @@ import type { EndpointSlice } from '../../../pkg/apis/core.ts';
 import { EXTENSION_NAME } from '../../../pkg/apis/names.ts';
 import { ENDPOINT_SLICES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../pkg/apis/resources.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, waitFor } from '../bed/machine.ts';
 import { commandReady } from '../commands.ts';
 import { type Probes, type Writers, type Written, startProbes, startWriters } from '../faults-checks.ts';
 import { type Installed, install } from '../faults-world.ts';
@@ -56,11 +56,7 @@ describe('webhook under writes that must not fail', function () {
   };
   const leave = async ({ component }: Replica): Promise<void> => {
     component.signal('SIGTERM');
-    await waitFor(
-      `end of ${component.name}`,
-      () => component.pid,
-      (pid) => pid === undefined,
-    );
+    await waitFor(`end of ${component.name}`, () => component.pid, is(undefined));
   };
   /** Resolves when it is in the Service again. */
   const enter = async ({ component, healthPort }: Replica): Promise<void> => {
@@ -119,8 +115,7 @@ describe('webhook under writes that must not fail', function () {
       setClocks(offsetMs);
       for (const { component } of installed.webhooks) component.signal('SIGUSR2');
     };
-    const authorities = (count: number): Promise<unknown> =>
-      waitFor(`${count} authorities`, bundle, (n) => n === count);
+    const authorities = (count: number): Promise<unknown> => waitFor(`${count} authorities`, bundle, is(count));
     const bothRenewed = (renewed: boolean): Promise<unknown> =>
       waitFor(
         `both serve a certificate of ${renewed ? 'the new' : 'an old'} authority`,

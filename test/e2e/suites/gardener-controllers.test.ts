@@ -12,7 +12,7 @@ import { exposeProgram } from '../bed/access.ts';
 import { ApiFailure } from '../bed/api.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, useBed } from '../bed/index.ts';
-import { is, waitFor } from '../bed/machine.ts';
+import { is, ofLength, waitFor } from '../bed/machine.ts';
 import { apply, applyDefinitions } from '../commands.ts';
 import {
   authorizeExtensions,
@@ -130,7 +130,7 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
       const [seed] = await waitFor(
         'the Seed',
         () => bed().api.list<Named & { spec: { settings: { topologyAwareRouting: object } } }>(`${CORE}/v1beta1/seeds`),
-        (found) => found.length === 1,
+        ofLength(1),
         { assert: () => gardenlet.assertRunning() },
       );
       expect(seed?.spec.settings.topologyAwareRouting).to.deep.equal({ enabled: true });
@@ -157,7 +157,7 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
     it('gives its Pods a token for the virtual garden, with which they read the Seed and route', async () => {
       const user = await mountGardenAccess(bed(), `extension-${installation}`, at(ACCESS));
       expect(user).to.equal(`system:serviceaccount:seed-${SEED}:extension-${installation}`);
-      await waitFor('the value', valueOf, (value) => value === 'PreferSameZone', { timeoutSeconds: 120 });
+      await waitFor('the value', valueOf, is('PreferSameZone'), { timeoutSeconds: 120 });
     });
 
     it('reports the installation healthy and rolled out', async () => {
@@ -167,14 +167,14 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
 
     it('takes a flip of the Seed to the Service, off and on', async () => {
       await setSeed(false);
-      await waitFor('no value', valueOf, (value) => value === undefined, { timeoutSeconds: 120 });
+      await waitFor('no value', valueOf, is(undefined), { timeoutSeconds: 120 });
       await setSeed(true);
-      await waitFor('the value again', valueOf, (value) => value === 'PreferSameZone', { timeoutSeconds: 120 });
+      await waitFor('the value again', valueOf, is('PreferSameZone'), { timeoutSeconds: 120 });
     });
 
     it('removes everything of us once the setting is off and the label is gone, as install.md says', async () => {
       await setSeed(false);
-      await waitFor('no value', valueOf, (value) => value === undefined, { timeoutSeconds: 120 });
+      await waitFor('no value', valueOf, is(undefined), { timeoutSeconds: 120 });
       await bed().api.patch(`${CORE}/v1beta1/seeds/${SEED}`, { metadata: { labels: { [LABEL]: null } } });
       for (const path of [
         `${CORE}/v1beta1/controllerinstallations/${installation}`,
@@ -246,7 +246,7 @@ describe('gardener: gardenlet and gardener-operator as processes', () => {
           await bed().api.patch(`${OPERATOR}/gardens/garden/status`, { status });
           return exists(registration);
         },
-        (there) => there,
+        is(true),
         { assert: () => operator.assertRunning(), timeoutSeconds: 120 },
       );
       const { metadata } = await bed().api.get<Named>(registration);

@@ -10,7 +10,7 @@ import { describeResourceManager, MODE_IGNORE } from '../../contract/resource-ma
 import { namespace, seed } from '../../fixtures/gardener.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { atLeast, is, ofLength, waitFor } from '../bed/machine.ts';
 import { NAMESPACE, RECONCILER, WEBHOOK } from '../chart.ts';
 import { acting, commandReady, definitionNames, nothingActs, removeDefinitions } from '../commands.ts';
 import { realDefinitions, watchVersions } from '../gardener/owner.ts';
@@ -151,7 +151,7 @@ for (const version of ['1.141', '1.150'] as const) {
         await waitFor(
           'three writes of the resource manager, or as many answers that change nothing',
           () => managersWrites(mark, 'webhook'),
-          (count) => count >= 3,
+          atLeast(3),
         );
         const versions = await watched.stop();
         const values = versions.map(({ object }) => object.spec?.trafficDistribution);
@@ -250,7 +250,7 @@ for (const version of ['1.141', '1.150'] as const) {
             .of(userOf(RECONCILER), mark)
             .filter(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'clusterroles').length;
         const expectNoOwner = (): Promise<unknown> =>
-          waitFor('the owner reset', owners, (count) => count === 0, { timeoutSeconds: 4 * SYNC_SECONDS });
+          waitFor('the owner reset', owners, is(0), { timeoutSeconds: 4 * SYNC_SECONDS });
 
         before(async () => {
           mark = world.audit.mark();
@@ -264,7 +264,7 @@ for (const version of ['1.141', '1.150'] as const) {
         after(() => ours.remove());
 
         it('resets the owner that the settings-reconciler gives it, which does not fight for it', async () => {
-          await waitFor('the owner given', patches, (count) => count > 0);
+          await waitFor('the owner given', patches, atLeast(1));
           for (let round = 0; round < 3; round += 1) {
             await ours.reconcile();
             await expectNoOwner();
@@ -294,7 +294,7 @@ for (const version of ['1.141', '1.150'] as const) {
           it('leaves nothing behind that could change or block a write', () => nothingActs(bed()));
 
           it('leaves no right, account, policy or Lease of this project', async () => {
-            await waitFor('nothing of ours', left, (found) => found.length === 0);
+            await waitFor('nothing of ours', left, ofLength(0));
           });
 
           it(definitionsLeft ? 'keeps the definition of FlowPolicies' : 'brings no definition back', async () => {

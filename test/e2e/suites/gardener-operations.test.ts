@@ -8,8 +8,9 @@ import { stringify } from 'yaml';
 import { ANNOTATION_EVACUATED } from '../../../pkg/apis/names.ts';
 import { cluster, namespace, seed, shoot, ZONES } from '../../fixtures/gardener.ts';
 import { mastersGroup } from '../bed/access.ts';
+import { type Conditioned, hasCondition } from '../bed/api.ts';
 import { type BedNode, useBed } from '../bed/index.ts';
-import { is, type Repeated, waitFor } from '../bed/machine.ts';
+import { type Repeated, is, ofLength, waitFor } from '../bed/machine.ts';
 import { root } from '../chart.ts';
 import { apply, applyDefinitions, describeProxies } from '../commands.ts';
 import {
@@ -166,15 +167,9 @@ describe('gardener: the pages of docs/operations', () => {
       const command = 'kubectl get controllerinstallations';
       await type(INSTALL, command);
       const path = `/apis/core.gardener.cloud/v1beta1/controllerinstallations/${extension.replace('extension-', '')}`;
-      interface Conditioned {
-        status?: { conditions?: { type: string; status: string }[] };
-      }
-      await waitFor(
-        'Healthy',
-        () => bed().api.get<Conditioned>(path),
-        ({ status }) => status?.conditions?.some((one) => one.type === 'Healthy' && one.status === 'True') ?? false,
-        { timeoutSeconds: 120 },
-      );
+      await waitFor('Healthy', () => bed().api.get<Conditioned>(path), hasCondition('Healthy'), {
+        timeoutSeconds: 120,
+      });
     });
   });
 
@@ -198,7 +193,7 @@ describe('gardener: the pages of docs/operations', () => {
     });
     read(`${OPERATIONS}evacuate.md`);
     it('has nothing evacuated at the end of the drill', async () => {
-      await waitFor('no slice evacuated', evacuated, ({ length }) => length === 0);
+      await waitFor('no slice evacuated', evacuated, ofLength(0));
     });
     it('keeps the zone evacuated while gardenlet and etcd-druid reconcile, and writes none of their objects', async () => {
       await shell?.run('kubectl topology evacuate eu-1a --for 30m --force --reason "owners reconcile"');

@@ -6,7 +6,7 @@ import { before, describe, it } from 'mocha';
 import type { Service } from '../../../pkg/apis/core.ts';
 import { ANNOTATION_APPLIED } from '../../../pkg/apis/names.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, waitFor } from '../bed/machine.ts';
 import { RECONCILER } from '../chart.ts';
 import { type Commands, DRUID_USER, type GardenerLandscape, openLandscape } from '../gardener/landscape.ts';
 import { bareMs, watchVersions } from '../gardener/owner.ts';
@@ -104,7 +104,7 @@ for (const admission of [true, false]) {
         await waitFor(
           `${value ?? 'nothing'} on ${nameOf(one)}`,
           () => landscape.settingsOf(one.namespace, one.service),
-          (found) => found === value,
+          is(value),
           // A repair comes at most once a minute.
           { assert: () => commands?.reconciler.assertRunning(), timeoutSeconds: 120 },
         );

@@ -8,7 +8,7 @@ import { MUTATING_WEBHOOK_CONFIGURATIONS, PODS, SERVICES } from '../../../pkg/ap
 import type { Client } from '../../../pkg/kubernetes/types.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { ofLength, waitFor } from '../bed/machine.ts';
 import { type Pod, type Workload, createNodes, deploy, startKubelets } from '../churn.ts';
 import { restartWebhook, startWebhook } from '../commands.ts';
 import { bareVersions, formatOutages, gapsIn, recordSlices } from '../hints-figures.ts';
@@ -77,7 +77,7 @@ describe('an outage of the webhook', () => {
           (endpoints ?? []).every(accept);
         return (await slices()).filter((slice) => !isFresh(slice)).map(({ metadata }) => metadata?.name);
       },
-      ({ length }) => length === 0,
+      ofLength(0),
       { timeoutSeconds },
     );
   };

@@ -21,7 +21,7 @@ import { platformCrds } from '../../fixtures/platform-crds.ts';
 import { exposeAddress } from '../bed/access.ts';
 import type { Component as Program } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { is, waitFor } from '../bed/machine.ts';
 import type { BedService, Slice } from '../bed/pod.ts';
 import {
   CERTIFICATE,
@@ -216,7 +216,7 @@ describe('chart, installed', () => {
       expect(policies.map(({ metadata }) => metadata.name)).to.deep.equal(['busy']);
       return policies[0]?.status?.conditions.find(({ type }) => type === 'Observed')?.reason;
     };
-    await waitFor('status', observed, (reason) => reason === 'NoCapacity');
+    await waitFor('status', observed, is('NoCapacity'));
     // Nothing here serves metrics.k8s.io: asking must fail for that, and not for want of a right.
     await bed().api.patch(`${policiesPath}/busy`, { spec: { capacity: { from: 'Value', value: '1' } } });
     await waitFor('a look for load', observed, (reason) => reason !== 'NoCapacity' && reason !== undefined);
@@ -229,7 +229,7 @@ describe('chart, installed', () => {
     await api.create('/apis/apps.kubeedge.io/v1alpha1/nodegroups', nodeGroup('east', { nodes: ['edge'] }));
     // KubeEdge's own controller sets this label.
     await api.create('/api/v1/nodes', { metadata: { name: 'edge', labels: { [LABEL_BELONGING_TO]: 'east' } } });
-    await waitFor('zone of the Node', edgeZone, (zone) => zone === 'east');
+    await waitFor('zone of the Node', edgeZone, is('east'));
   });
 
   it('lets all take everything back with --cleanup', async () => {
@@ -245,7 +245,7 @@ describe('chart, installed', () => {
       (object) => !JSON.stringify(object).includes(`"${GROUP}/applied"`),
     );
     const registration = (): Promise<unknown> => api.get(registrationPath).catch(({ status }) => status as unknown);
-    await waitFor('registration removed', registration, (answer) => answer === 404);
+    await waitFor('registration removed', registration, is(404));
     await waitFor(
       'end of the clean-ups',
       () => cleanups.map(({ pid }) => pid),

@@ -26,7 +26,7 @@ import { nodeGroup, nodeGroupCrd } from '../../fixtures/kubeedge.ts';
 import { yamlBlocks } from '../../support/docs/markdown.ts';
 import type { Component } from '../bed/component.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
-import { repeat, run, waitFor } from '../bed/machine.ts';
+import { is, ofLength, repeat, run, waitFor } from '../bed/machine.ts';
 import { root } from '../chart.ts';
 import { describeProxies, restartWebhook, startWebhook } from '../commands.ts';
 import { type Meter, QUICK, describeFlowController, installFlowPolicies, policyOf, startMeter } from '../flow-world.ts';
@@ -235,7 +235,7 @@ describe('monitoring', () => {
           (await prometheus.rules())
             .filter(({ type, state }) => type === 'alerting' && state !== 'inactive')
             .map(({ name }) => name),
-        ({ length }) => length === 0,
+        ofLength(0),
       );
       expect(active).to.deep.equal([]);
     });
@@ -244,9 +244,9 @@ describe('monitoring', () => {
       const stateOf = async (): Promise<string | undefined> =>
         (await prometheus.rules()).find(({ name }) => name === 'TopologyRoutingWebhookDown')?.state;
       await webhook.kill();
-      await waitFor('an alert on its way', stateOf, (state) => state === 'pending');
+      await waitFor('an alert on its way', stateOf, is('pending'));
       await restartWebhook(webhook);
-      await waitFor('no alert', stateOf, (state) => state === 'inactive');
+      await waitFor('no alert', stateOf, is('inactive'));
     });
   });
 

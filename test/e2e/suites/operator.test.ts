@@ -6,7 +6,7 @@ import { ANNOTATION_TOPOLOGY_MODE, GROUP, LABEL_CONSIDER, LABEL_STRATEGY } from 
 import { mastersGroup } from '../bed/access.ts';
 import { defaultControllers } from '../bed/control-plane.ts';
 import { type BedNode, type BedService, useBed } from '../bed/index.ts';
-import { type Repeated, is, waitFor } from '../bed/machine.ts';
+import { type Repeated, is, ofLength, waitFor } from '../bed/machine.ts';
 import { COMPONENTS, type Helm, openHelm } from '../chart.ts';
 import { describeProxies } from '../commands.ts';
 import { startKubelet } from '../kubelet.ts';
@@ -91,7 +91,7 @@ describe('a new operator', () => {
     const marked = objects.filter(({ metadata }) => JSON.stringify(metadata).includes(`"${GROUP}/`));
     return [...registered, ...marked].map(({ metadata }) => metadata.name);
   };
-  const nothingOfOurs = (): Promise<unknown> => waitFor('nothing of ours', leftovers, ({ length }) => length === 0);
+  const nothingOfOurs = (): Promise<unknown> => waitFor('nothing of ours', leftovers, ofLength(0));
 
   describe('on any cluster, with helm', () => {
     read(INSTALL, 'Any other cluster', ({ text }) => text.startsWith('helm'));

@@ -8,7 +8,7 @@ import { cluster, namespace } from '../../fixtures/gardener.ts';
 import { areBuilt, defaultVersion } from '../bed/binaries.ts';
 import type { Component } from '../bed/component.ts';
 import { useBed } from '../bed/index.ts';
-import { waitFor } from '../bed/machine.ts';
+import { atLeast, waitFor } from '../bed/machine.ts';
 import { RECONCILER } from '../chart.ts';
 import { commandReady } from '../commands.ts';
 import { isLongForm } from '../results.ts';
@@ -83,7 +83,7 @@ describe(`settings while the API server is upgraded from ${oldest}`, () => {
       await waitFor(
         'three answers of the new version',
         () => requests(since).filter((event) => asksVersion(event) && isAccepted(event)).length,
-        (count) => count >= 3,
+        atLeast(3),
       );
       await world.quiet();
       expect(written(since)).to.deep.equal([]);

@@ -86,7 +86,7 @@ const openDefinitions = async (bed: Bed): Promise<void> => {
   await apply(bed, 'flowpolicies.yaml', readFileSync(join(root, 'example/flow/crd.yaml'), 'utf8'));
   const paths = ['operator.gardener.cloud/v1alpha1/gardens', 'extensions.gardener.cloud/v1alpha1/clusters'];
   const served = () => Promise.all(paths.map((path) => bed.api.list(`/apis/${path}`)));
-  await waitFor('definitions served', served, () => true);
+  await waitFor('definitions served', served);
 };
 
 /** Namespaces and Services of every kind; returns one that asks for a plan, with endpoints in all zones but the last. */

@@ -209,7 +209,7 @@ describe('the traffic-meter on a real kernel', () => {
       await waitFor(
         `${response} bytes from zone ${zone} since the start`,
         async () => (await bytesTo(zone)).response,
-        (measured) => measured === response,
+        is(response),
         { timeoutSeconds: 30 },
       );
     }

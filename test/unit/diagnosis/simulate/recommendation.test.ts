@@ -20,12 +20,6 @@ describe('recommendations of a simulation', () => {
   type More = { now?: Partial<Outcome>; limit?: Limit; message?: RegExp };
   /** What is recommended, and by which reason, as better than now or not, by what is to be had. */
   const cases: readonly [name: string, wanted: string, candidates: readonly Candidate[], more?: More][] = [
-    [
-      'most in its zone',
-      'proportional MostInZone true',
-      [none, at('PreferClose', 0.8), at('proportional', 0.9)],
-      { message: /: 90 %\.$/ },
-    ],
     ['the simplest', 'PreferSameZone MostInZone true', [none, at('same-zone'), at('Auto'), at('PreferSameZone')]],
     ['also by a hair', 'PreferClose MostInZone true', [none, at('PreferClose', 0.799), at('load-aware', 0.8)]],
     [

@@ -23,18 +23,6 @@ describe('simulate: what-ifs', () => {
     // After a what-if now is what the Service's own settings would lead to.
     expect(report.now.hinted).to.equal(6);
   });
-
-  it('fewer replicas, down to none in a zone', () => {
-    const report = reportFor(ONE_EACH, { replicas: { c: 0 } });
-    expect(report.demand.zones['c']).to.deep.include({ endpoints: 0 });
-    expect(modeOf(report, 'Auto').verdict.reason).to.equal('TooFewEndpoints');
-  });
-
-  it('a what-if that changes nothing gives the same figures', () => {
-    const plain = reportFor(UNEVEN);
-    const same = reportFor(UNEVEN, { replicas: { a: 2, b: 2, c: 1 } });
-    expect(same.modes).to.deep.equal(plain.modes);
-  });
 });
 
 describe('simulate: demand and capacity', () => {

@@ -24,36 +24,6 @@ describe('simulate: modes side by side', () => {
       `none=Spread Auto=KeepsAll ${FIELDS} ${STRATEGIES} load-aware=DemandUnknown`,
     ],
     [
-      'five endpoints over 4 : 2 : 1: Auto gives up, the field overloads, the plan fits',
-      'proportional MostInZone',
-      UNEVEN,
-      'none=Spread Auto=OverloadThreshold PreferSameZone=Overloads same-zone=Overloads proportional=KeepsMost',
-    ],
-    [
-      'two endpoints for three zones: too few for Auto, the third zone uses both',
-      'PreferSameZone MostInZone',
-      { zones: EQUAL, endpoints: ['a', 'b'] },
-      'Auto=TooFewEndpoints PreferSameZone=ZoneNotHinted proportional=KeepsMost',
-    ],
-    [
-      'all endpoints in a zone without clients of its own: nothing to gain',
-      'none NothingToGain',
-      { zones: { a: 4 }, endpoints: ['z', 'z'] },
-      'none=Spread PreferSameZone=ZoneNotHinted',
-    ],
-    [
-      'Kubernetes 1.30: no field, proxies that want an annotation',
-      'Auto MostInZone',
-      { ...ONE_EACH, kubeletVersion: 'v1.30.4' },
-      `Auto=KeepsAll ${FIELDS.replaceAll('KeepsAll', 'VersionTooOld')} ${STRATEGIES}`,
-    ],
-    [
-      'Kubernetes 1.26: the deprecated annotation does it',
-      'Auto MostInZone',
-      { ...ONE_EACH, kubeletVersion: 'v1.26.9' },
-      'Auto=KeepsAll PreferClose=VersionTooOld same-zone=KeepsAll proportional=KeepsAll',
-    ],
-    [
       'the field on 1.30 behind its gate',
       'PreferClose MostInZone',
       { ...ONE_EACH, kubeletVersion: 'v1.30.4' },
@@ -71,12 +41,6 @@ describe('simulate: modes side by side', () => {
       'proportional MostInZone',
       { zones: EQUAL, endpoints: ['a', 'b', ''] },
       'Auto=EndpointWithoutZone PreferSameZone=EndpointWithoutHint same-zone=EndpointWithoutHint proportional=KeepsMost',
-    ],
-    [
-      'a Node without CPU: Auto knows no shares, clients are counted by Nodes',
-      'PreferSameZone MostInZone',
-      { zones: { a: 4, b: 0, c: 4 }, endpoints: ['a', 'b', 'c'] },
-      'Auto=InsufficientNodeInformation PreferSameZone=KeepsAll proportional=KeepsAll',
     ],
     [
       'traffic policy Local: no mode has any effect, and Nodes without endpoint lose connections',
@@ -111,31 +75,11 @@ describe('simulate: modes side by side', () => {
       { demand: { a: 1, b: 1, c: 1 }, capacity: 2 },
     ],
     [
-      'demand that the CPU does not tell: only load-aware keeps to the target',
-      'load-aware MostInZone',
-      { zones: EQUAL, endpoints: ['a', 'a', 'b', 'b', 'c', 'c'] },
-      'PreferSameZone=Overloads proportional=Overloads load-aware=KeepsMost',
-      { demand: { a: 2, b: 0.4, c: 0.4 }, capacity: 1 },
-    ],
-    [
       'demand above all capacity: the least overload wins',
       'PreferSameZone LeastOverload',
       { zones: EQUAL, endpoints: ['a', 'b', 'c'] },
       'none=Overloads PreferSameZone=Overloads load-aware=Overloads',
       { demand: { a: 3, b: 3, c: 3 }, capacity: 1 },
-    ],
-    [
-      'demand without capacity: by fair shares, and load-aware cannot plan',
-      'none NothingToGain',
-      ONE_EACH,
-      'load-aware=CapacityUnknown PreferSameZone=Overloads',
-      { demand: { a: 2, b: 1, c: 1 } },
-    ],
-    [
-      'one Node: nothing can cross',
-      'none NothingToGain',
-      { zones: { a: 4 }, endpoints: ['a'] },
-      'none=Spread Auto=InsufficientNodeInformation PreferSameZone=KeepsAll',
     ],
   ];
   for (const [name, best, cluster, verdicts, options] of cases) {

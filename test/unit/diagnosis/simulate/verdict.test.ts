@@ -84,12 +84,6 @@ describe('verdicts of a simulation', () => {
       of({ hinted: 0, inZoneShare: 0.25 }, { mode: 'none', ...by('NoHints') }),
     ],
     [
-      'Overloads',
-      'no hints, and too much load all the same',
-      /runs at 200 %/,
-      of({ hinted: 0, inZoneShare: 0.3, maxUtilization: 2 }, { mode: 'none', limit: TARGET, ...by('NoHints') }),
-    ],
-    [
       'TooFewEndpoints',
       'no hints came of it: what the control plane says',
       /^too few$/,
@@ -107,20 +101,8 @@ describe('verdicts of a simulation', () => {
       /^25 % of the connections/,
       of({ lostShare: 0.25, hinted: 0, worstOverload: 3 }),
     ],
-    [
-      'InternalTrafficPolicyLocal',
-      'a traffic policy that leaves hints aside',
-      /^sentence of InternalTrafficPolicyLocal$/,
-      by('InternalTrafficPolicyLocal'),
-    ],
     ['NotManaged', 'slices that are not managed: its own words change nothing', /not ours/, notOurs],
     ['KeepsAll', 'slices that are not managed: a label on them does', /./, { mode: 'same-zone', ...notOurs }],
-    [
-      'CiliumServiceTopologyOff',
-      'no proxy looks at hints',
-      /^sentence of CiliumServiceTopologyOff$/,
-      by('CiliumServiceTopologyOff', 3),
-    ],
     [
       'ProxyNeedsAnnotation',
       'some proxies do not',
