@@ -3,7 +3,7 @@ import type { LabelSelector } from '../apis/admission.ts';
 import { parseDuration } from '../apis/quantity.ts';
 import type { StringMap } from '../apis/meta.ts';
 import { LABEL_NAMESPACE_NAME } from '../apis/names.ts';
-import { firstFew } from '../apis/values.ts';
+import { byText, firstFew } from '../apis/values.ts';
 import type { ZoneEvacuation } from '../apis/zone-evacuation.ts';
 import { matchesSelector } from '../routing/types.ts';
 
@@ -112,10 +112,8 @@ export const isAccepted = ({ status }: ZoneEvacuation): boolean =>
 
 /** Oldest first, by name where two are of one second. */
 export const byAge = (left: ZoneEvacuation, right: ZoneEvacuation): number => {
-  const [one = '', other = ''] = [left, right].map(
-    ({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`,
-  );
-  return one < other ? -1 : 1;
+  const ageOf = ({ metadata }: ZoneEvacuation): string => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`;
+  return byText(ageOf(left), ageOf(right));
 };
 
 /** Labels of namespaces are not read by admission, but the one with the name. */

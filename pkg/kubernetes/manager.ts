@@ -23,7 +23,7 @@ import { createFencedClient } from './client.ts';
 import { listedCheck } from './informer.ts';
 import { type Candidate, type Fence, workWhileLeading } from './leader-election.ts';
 import type { Client, ClientContext, EventRecorder, Reconciler, WriteOptions } from './types.ts';
-import type { Enqueue, Watch } from './watches.ts';
+import type { Watch } from './watches.ts';
 import { createWorkQueue } from './work-queue.ts';
 
 /** What the client needs of a cache, whatever its objects. */
@@ -120,19 +120,17 @@ export const createManager = (
   const controller = (
     name: string,
     { watches, reads = [], concurrency, timeoutMs, ...reconciler }: ControllerSpec,
-  ): Enqueue => {
+  ): void => {
     const hooks = hooksOf(name);
     const queue = createWorkQueue({ clock, hooks });
-    const enqueue: Enqueue = (key, afterMs = 0) => queue.addAfter(key, afterMs);
     const limits = defined({ concurrency, timeoutMs });
     const workers = createController({ name, reconciler, queue, clock, logger, hooks, ...limits });
     leading.push(async (signal) => {
       const filled = Promise.all([...watches, ...reads].map((source) => source.settled(signal)));
       if ((await filled.catch(() => undefined)) === undefined) return;
-      for (const watch of watches) watch.start(enqueue, signal);
+      for (const watch of watches) watch.start(queue.addAfter, signal);
       await workers.run(signal);
     });
-    return enqueue;
   };
 
   /** Opens the ports, and shows what every controller shows; returns what closes them. */
@@ -176,7 +174,7 @@ export const createManager = (
     cache: <T extends KubernetesObject>(...args: Parameters<typeof caches.open<T>>) => caches.open(...args),
     /** Calls back when a list or watch failed; the caches recover by themselves. */
     onCacheFailure: (callback: () => void): void => void failed.add(callback),
-    /** Reconciles in the replica that leads, once the caches that it watches are filled. Returns what adds a key besides its watches. */
+    /** Reconciles in the replica that leads, once the caches that it watches are filled. */
     controller,
     inEveryReplica: (task: Task): void => void everywhere.push(task),
     /** Is done in every replica once the caches are filled, before anything is decided; in order. */

@@ -24,8 +24,7 @@ export const lockedPatch = (patch: { readonly metadata?: unknown }, { metadata }
 /** Page size of lists; the size that client-go's pager and kubectl use. */
 const DEFAULT_PAGE_SIZE = 500;
 
-const rootOf = ({ group, version }: Resource): string =>
-  group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+const rootOf = (resource: Resource): string => `${resource.group === '' ? '/api' : '/apis'}/${apiVersionOf(resource)}`;
 
 export const withQuery = (path: string, query: Query): string => {
   const parameters = new URLSearchParams();

@@ -67,7 +67,7 @@ export const createWorkQueue = ({ clock, hooks = {} }: { clock: Clock; hooks?: W
     if (!processing.has(key)) makeReady(key);
   };
 
-  const addAfter = (key: string, delayMs: number): void => {
+  const addAfter = (key: string, delayMs = 0): void => {
     if (stopped) return;
     if (!(delayMs > 0)) return add(key);
     const dueAt = clock.monotonic() + delayMs;
@@ -84,7 +84,6 @@ export const createWorkQueue = ({ clock, hooks = {} }: { clock: Clock; hooks?: W
   };
 
   return {
-    add,
     addAfter,
     /** Adds after the key's own exponential back-off (and the queue's overall rate). */
     addRateLimited(key: string): void {

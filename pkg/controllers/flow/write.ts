@@ -12,7 +12,7 @@ import type { HintsInForce } from '../../flow/demand/arrivals.ts';
 import { except, isConflict, isNotFound, isStalePatch } from '../../kubernetes/errors.ts';
 import { lockedPatch } from '../../kubernetes/request.ts';
 import { createRewriteGuard } from '../../kubernetes/rewrite-guard.ts';
-import { CONFLICT_RETRY_MS, type Client, type Clock, DONE, type Result } from '../../kubernetes/types.ts';
+import { CONFLICT_RETRY_MS, type Client, type Clock, DONE, type Result, type Uses } from '../../kubernetes/types.ts';
 import { type SettingsPlan, effectiveStrategy, parseApplied, planStrategyLabel } from '../../routing/index.ts';
 import { observeLabel, plannedByLabel } from '../../routing/strategy.ts';
 import type { Snapshot } from './memory.ts';
@@ -108,11 +108,7 @@ export type OnWrite = (cause: 'plan' | 'reassert' | 'takeback' | 'conflict', sli
 const fingerprintOf = ({ spread, endpoints }: HintsInForce): string =>
   spread ? 'spread' : endpoints.map(({ name, forZones }) => `${name}=${forZones.join('+')}`).join(' ');
 
-export const createFlowWriter = (options: {
-  client: Pick<Client, 'patch'>;
-  clock: Pick<Clock, 'monotonic'>;
-  onWrite?: OnWrite;
-}) => {
+export const createFlowWriter = (options: Uses<'client' | 'clock', 'patch'> & { onWrite?: OnWrite }) => {
   const { client, clock, onWrite } = options;
   const [plans, labels] = [createPlanGuard(clock), createPlanGuard(clock)];
   /**

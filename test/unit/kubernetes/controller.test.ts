@@ -71,7 +71,7 @@ describe('createController', () => {
       },
       { clock: { ...clock, monotonic: () => now } },
     );
-    for (let index = 0; index < 30; index += 1) queue.add(`key-${index}`);
+    for (let index = 0; index < 30; index += 1) queue.addAfter(`key-${index}`);
     while (at.length < 30) await new Promise(setImmediate);
     counting = false;
     expect(new Set(at).size, `turns at each key: ${at.join(', ')}`).to.equal(10);
@@ -84,7 +84,7 @@ describe('createController', () => {
       seen.push(clock.monotonic() - first);
       return seen.length === 1 ? { kind: 'requeue', afterMs: 30_000 } : done;
     });
-    queue.add('a');
+    queue.addAfter('a');
     await clock.advance(29_999);
     expect(seen).to.deep.equal([0]);
     await clock.advance(1);
@@ -104,14 +104,14 @@ describe('createController', () => {
       }
       return done;
     });
-    queue.add('shoot--a');
+    queue.addAfter('shoot--a');
     await clock.advance(1_000);
     expect(seen).to.deep.equal([0, 5, 15, 35]);
     expect(errors()).to.deep.equal(Array.from({ length: 3 }, () => 'reconcile failed, will retry with back-off'));
     expect(logger.entries[0]?.fields).to.deep.include({ controller: 'test', item: 'shoot--a' });
     expect(logger.entries[0]?.fields['error']).to.have.property('message', 'cannot reach etcd');
     failures = 1;
-    queue.add('shoot--a');
+    queue.addAfter('shoot--a');
     await clock.advance(5);
     expect(seen.slice(4)).to.deep.equal([1_000, 1_005]);
   });
@@ -129,7 +129,7 @@ describe('createController', () => {
         },
         { timeoutMs: 1_000 },
       );
-      queue.add('a');
+      queue.addAfter('a');
       await clock.advance(999);
       expect(outcomes).to.deep.equal([]);
       await clock.advance(10);
@@ -144,9 +144,9 @@ describe('createController', () => {
         timeoutMs: 1_000,
         concurrency: 3,
       });
-      queue.add('a');
+      queue.addAfter('a');
       await clock.settle();
-      queue.add('a');
+      queue.addAfter('a');
       await clock.advance(5_000);
       expect(ends).to.have.length(1);
       expect(logger.entries.map(({ message }) => message)).to.deep.equal([
@@ -171,7 +171,7 @@ describe('createController', () => {
           concurrency,
           hooks: { onActive: (workers) => (most = Math.max(most, workers)) },
         });
-        for (const key of ['a', 'b', 'c', 'd', 'e']) queue.add(key);
+        for (const key of ['a', 'b', 'c', 'd', 'e']) queue.addAfter(key);
         await clock.settle();
         expect(ends).to.have.length(concurrency);
         for (let next = 0; next < 5; next += 1) {
@@ -197,8 +197,8 @@ describe('createController', () => {
           });
         });
       });
-      queue.add('a');
-      queue.add('b');
+      queue.addAfter('a');
+      queue.addAfter('b');
       await clock.settle();
       stop.abort(new Error('SIGTERM'));
       await running;
@@ -211,7 +211,7 @@ describe('createController', () => {
     it('waits for a reconcile that finishes its write, but not forever', async () => {
       let ended = false;
       start(() => new Promise(() => undefined));
-      queue.add('stuck');
+      queue.addAfter('stuck');
       await clock.settle();
       void running.then(() => (ended = true));
       stop.abort();

@@ -70,8 +70,8 @@ describe('createWorkQueue', () => {
         onRetry: () => log.push('retry'),
       },
     });
-    hooked.add('a');
-    hooked.add('a');
+    hooked.addAfter('a');
+    hooked.addAfter('a');
     await clock.advance(30);
     await hooked.get();
     hooked.addRateLimited('a');
@@ -175,7 +175,7 @@ describe('work queue under random schedules', () => {
       switch (next.kind) {
         case 'add':
           this.owe(next.key, 0);
-          this.queue.add(next.key);
+          this.queue.addAfter(next.key);
           break;
         case 'retry':
           this.owe(next.key, Math.max(this.backoffMs(next.key), this.bucket.reserve()));
