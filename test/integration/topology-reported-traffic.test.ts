@@ -802,7 +802,7 @@ const ROWS: readonly ReportedRow[] = [
     { version: '1.18.9', spec: LOCAL_PORTS, pending: true, endpoints: ['a'], plane: cilium('1.7.4') },
     'NotWanted',
     'LoadBalancerTraffic',
-    /^✗ traffic from outside enters through the Node whose port/,
+    /^✗ traffic from outside enters through the Node whose port .*Pods that use its address may fail/,
     /drops what their own Pods send to its node port\. → Have Pods use the cluster IP .* Cilium to 1\.9/,
   ],
   [

@@ -1,7 +1,8 @@
 // What a verdict covers: which clients are seen, and by which ways they come.
 import { byText, countBy, defined, sumBy } from '../../apis/values.ts';
 import { selects, unseenWatchers } from '../bypasses/watchers.ts';
-import { entryOf } from './entry.ts';
+import { entryOf, isCalledInside } from './entry.ts';
+import { shutOut } from './local.ts';
 import { type Traffic, inZoneShare } from '../../upstream/index.ts';
 import { type Facts, meanInZoneShare } from './facts.ts';
 
@@ -22,6 +23,7 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
   const isOwn = !wanted && bypasses.every(({ client }) => client === 'kube-apiserver');
   const isMeant = isOwn && (ways.length > 0 || entry?.policy === 'Local');
   const foreign = !isCalled && past === undefined && (isBalanced || isMeant);
+  const isShut = entry !== undefined && isCalledInside(facts) && shutOut(facts).length > 0;
   // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
   const isServed = [...index.workerZones].every((zone) => facts.endpoints.some((own) => own.zone === zone));
   const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
@@ -43,8 +45,8 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
     seenIn,
     /** Of their connections, the predicted fraction that stays in the zone, where one is known: `inZoneShare` counts every Node. */
     seenShare: seenIn.length === 0 ? null : meanInZoneShare(facts, ofSeen),
-    /** By which Node traffic from outside enters; empty where none does. */
-    enters: entry?.enters ?? '',
+    /** By which Node traffic from outside enters, and whether Pods that are seen to use its address may fail; empty where none does. */
+    enters: `${entry?.enters ?? ''}${isShut ? '; Pods that use its address may fail' : ''}`,
     /** It is entered by a load balancer (by node ports as well) or under the policy Local, or called by the API server, and no other client is seen. */
     foreign,
   };
