@@ -42,8 +42,8 @@ export const faultStatus = ({ code, reason, retryAfterSeconds }: Fault & { kind:
 export interface FaultTable {
   add(fault: Fault): { remove(): void };
   clear(): void;
-  /** All faults that strike this request, in the order in which they were added; their counts go down. */
-  take(subject: FaultSubject): Fault[];
+  /** The first fault, of those that were added, that strikes this request; its count goes down. */
+  take(subject: FaultSubject): Fault | undefined;
 }
 
 export const createFaultTable = (): FaultTable => {
@@ -56,16 +56,9 @@ export const createFaultTable = (): FaultTable => {
     },
     clear: () => entries.clear(),
     take(subject) {
-      const struck: Fault[] = [];
-      for (const entry of entries) {
-        if (!matchesFault(entry.fault.match, subject)) continue;
-        entry.left -= 1;
-        if (entry.left <= 0) entries.delete(entry);
-        struck.push(entry.fault);
-        // A request that gets no answer, or an error, meets no further fault.
-        if (entry.fault.kind !== 'latency') break;
-      }
-      return struck;
+      const entry = [...entries].find(({ fault }) => matchesFault(fault.match, subject));
+      if (entry !== undefined && (entry.left -= 1) <= 0) entries.delete(entry);
+      return entry?.fault;
     },
   };
 };

@@ -23,8 +23,6 @@ export interface RouterDependencies {
 /** Paths that answer before anybody is authenticated, as the real server's health does for anonymous users. */
 const PUBLIC = new Set(['/healthz', '/readyz', '/livez', '/version']);
 
-const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
 const routeOf = (exchange: Exchange): Route => {
   try {
     return parseRoute(exchange.method, exchange.target);
@@ -65,18 +63,13 @@ export const createRouter = ({ registry, users, faults, handle, version, log }: 
   };
 
   /** True when the request is done: reset, or answered by the fault. */
-  const strike = async (route: Route, user: string, exchange: Exchange): Promise<boolean> => {
-    const subject = { verb: route.verb, resource: route.plural, user, name: route.name };
-    for (const fault of faults.take(subject)) {
-      if (fault.kind === 'latency') await sleep(fault.milliseconds);
-      else if (fault.kind === 'status') throw faultStatus(fault);
-      else {
-        if (fault.kind === 'answer') exchange.rawJson(200, fault.text);
-        else exchange.reset(true);
-        return true;
-      }
-    }
-    return false;
+  const strike = (route: Route, user: string, exchange: Exchange): boolean => {
+    const fault = faults.take({ verb: route.verb, resource: route.plural, user, name: route.name });
+    if (fault === undefined) return false;
+    if (fault.kind === 'status') throw faultStatus(fault);
+    if (fault.kind === 'answer') exchange.rawJson(200, fault.text);
+    else exchange.reset(true);
+    return true;
   };
 
   const record = (route: Route, user: string, exchange: Exchange): void =>
@@ -98,7 +91,7 @@ export const createRouter = ({ registry, users, faults, handle, version, log }: 
     const user = actor?.username ?? 'system:anonymous';
     try {
       route = routeOf(exchange);
-      if (await strike(route, user, exchange)) return;
+      if (strike(route, user, exchange)) return;
       await answer(route, actor, exchange);
     } catch (error) {
       if (error instanceof StatusError || exchange.code === 0) exchange.fail(toStatus(error));

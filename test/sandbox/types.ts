@@ -43,7 +43,6 @@ export type FaultMatch = Partial<Pick<SandboxRequest, 'verb' | 'resource' | 'use
 
 export type Fault =
   | { kind: 'status'; match?: FaultMatch; code: number; reason?: string; retryAfterSeconds?: number; times?: number }
-  | { kind: 'latency'; match?: FaultMatch; milliseconds: number; times?: number }
   /** Status 200 and this text in place of the answer, as of a proxy in between; for a watch these are all its lines. */
   | { kind: 'answer'; match?: FaultMatch; text: string; times?: number }
   /** The connection is reset before an answer. */

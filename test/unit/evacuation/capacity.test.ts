@@ -22,11 +22,6 @@ describe('capacity: load of an endpoint by zone', () => {
   const cases: readonly (readonly [name: string, load: ZoneLoad, expected: Record<string, number>])[] = [
     ['is even where clients spread over all', load({ a: 1, b: 2 }, { a: 3, b: 3 }), { a: 2, b: 2 }],
     ['is the demand of the zone where clients keep to it', load({ a: 1, b: 2 }, { a: 3, b: 3 }, ALL), { a: 3, b: 1.5 }],
-    [
-      'spreads the clients of a zone without endpoints',
-      load({ b: 1, c: 2 }, { a: 3, b: 1, c: 1 }, ALL),
-      { b: 2, c: 1.5 },
-    ],
     ['adds both kinds of clients of one zone', load({ a: 1, b: 1 }, { a: 4, b: 0 }, { a: 0.5 }), { a: 3, b: 1 }],
     ['counts an endpoint without zone as one of all', load({ '': 1, b: 1 }, { a: 2, b: 2 }, ALL), { '': 1, b: 3 }],
     ['is nothing where nothing serves', load({ a: 0 }, { a: 1 }), {}],
@@ -72,13 +67,6 @@ describe('capacity: endpoints to add', () => {
     ['none where the load fits', load({ b: 2 }, { a: 2 }), ['b'], 1, {}],
     ['where the fewest are, of zones that are equally busy', load({ b: 2, c: 1 }, { a: 4 }), ['b', 'c'], 1, { c: 1 }],
     ['a zone that has none counts as well', load({ b: 2 }, { a: 4 }), ['b', 'c'], 1, { c: 2 }],
-    [
-      'in the zone whose own clients are too many',
-      load({ b: 1, c: 1 }, { b: 3, c: 1 }, ALL),
-      ['b', 'c'],
-      1.5,
-      { b: 1 },
-    ],
     ['from nothing at all', load({}, { a: 3 }), ['b', 'c'], 1, { b: 2, c: 1 }],
     ['impossible where no zone is left', load({}, { a: 3 }), [], 1, null],
     ['not more than 10,000', load({ b: 1 }, { a: 1e6 }), ['b'], 1, null],

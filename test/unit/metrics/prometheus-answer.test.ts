@@ -116,13 +116,6 @@ describe("Prometheus' answer", () => {
 
   for (const [name, status, body, reason, message] of [
     [
-      'a query that is none',
-      400,
-      '{"status":"error","errorType":"bad_data","error":"1:3: parse error: unexpected end"}',
-      'BadQuery',
-      'status 400: bad_data: 1:3: parse error: unexpected end',
-    ],
-    [
       'a query that fails',
       422,
       '{"status":"error","errorType":"execution","error":"many-to-many"}',

@@ -1,6 +1,5 @@
 // The source on the wire: what it asks of metrics.k8s.io, what it makes of answers, and what failures are called.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
@@ -12,8 +11,6 @@ import { testConfig } from '../../fixtures/config-source.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { passTimeUntil, useScriptedServer } from '../../fixtures/scripted-server.ts';
-import { compileLabelSelector, parseLabelSelector } from '../../sandbox/selectors.ts';
-import { upTo } from '../../support/depth.ts';
 
 const SERVER = 'https://kube.test:6443';
 const PATH = '/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods';
@@ -193,28 +190,6 @@ describe('text of a label selector', () => {
       expect(selectorText(selector)).to.equal(text);
     });
   }
-
-  it('selects what the selector selects', () => {
-    const key = fc.constantFrom('a', 'b', 'example.com/c');
-    const value = fc.constantFrom('1', '2', 'x-y_z.0');
-    const labels = fc.dictionary(key, value);
-    const expression = fc.oneof(
-      fc.record({
-        key,
-        operator: fc.constantFrom('In' as const, 'NotIn' as const),
-        values: fc.array(value, { minLength: 1, maxLength: 3 }),
-      }),
-      fc.record({ key, operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const) }),
-    );
-    const selector = fc.record({ matchLabels: labels, matchExpressions: fc.array(expression, { maxLength: 3 }) });
-    fc.assert(
-      fc.property(selector, labels, (selects, of) => {
-        const expected = compileLabelSelector(selects)(of);
-        expect(parseLabelSelector(selectorText(selects))(of)).to.equal(expected);
-      }),
-      { numRuns: upTo(2_000) },
-    );
-  });
 });
 
 const podsOf = (count: number): Set<string> => new Set(Array.from({ length: count }, (_, index) => `p${index}`));
@@ -232,20 +207,6 @@ describe('scope of a list', () => {
     expect(choose('a', 3)).to.equal('app=a');
     expect(choose('a', 3, 15_000)).to.equal('app=a');
     expect(choose('x', 3, 15_000, 'other')).to.equal('app=x');
-  });
-
-  it('is the namespace for several Services of which nothing else is known', () => {
-    choose('a', 3);
-    expect(choose('b', 3)).to.equal(undefined);
-    expect(choose('a', 3)).to.equal(undefined);
-  });
-
-  it('is their own Pods where the namespace is full of others', () => {
-    choose('a', 3);
-    choose('b', 3);
-    scope.learn('shop', 20_000, 0);
-    expect(choose('a', 3)).to.equal('app=a');
-    expect(choose('b', 3)).to.equal('app=b');
   });
 
   it('becomes known anew after ten minutes', () => {

@@ -32,18 +32,6 @@ const byName = (name: string, more: Partial<RegistrationOptions> = {}) => {
 };
 
 describe('buildRegistration', () => {
-  it('registers slices by each label, settings, and the annotation', () => {
-    expect(namesOf()).to.deep.equal([
-      'endpoint-slice-hints',
-      'label-1.endpoint-slice-hints',
-      'etcd-clients.endpoint-slice-hints',
-      'routing-settings',
-      'etcd-clients.routing-settings',
-      'etcd-clients-released.routing-settings',
-      'strategy-annotation',
-    ]);
-  });
-
   it("finds what etcd-druid makes by namespace and name: it cannot have this project's labels", () => {
     const labelled = { 'topology.extensions.gardener.cloud/etcd-clients': 'true' };
     const hints = byName('etcd-clients.endpoint-slice-hints');

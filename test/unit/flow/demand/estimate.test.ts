@@ -111,29 +111,6 @@ describe('demand estimation', () => {
     expect((mean['a'] ?? 0) + (mean['b'] ?? 0) + (mean['c'] ?? 0)).to.be.closeTo(total, 0.15);
   });
 
-  it('believes a jump at once, however sure it was', () => {
-    let estimate = firstEstimate(zones, 1, {}, 0);
-    for (let time = 15; time <= 300; time += 15) {
-      const calm = rowsOf(
-        zones.map((_, zone) => ({
-          load: 0.2,
-          capacity: 5,
-          shares: zones.map((__, index) => (index === zone ? 1 : 0)),
-        })),
-      );
-      ({ estimate } = estimateDemand(aged(estimate, time), calm));
-    }
-    const jump = rowsOf(
-      zones.map((_, zone) => ({
-        load: truth[zone] ?? 0,
-        capacity: 5,
-        shares: zones.map((__, index) => (index === zone ? 1 : 0)),
-      })),
-    );
-    const mean = estimateDemand(aged(estimate, 315), jump).estimate.mean;
-    mean.forEach((value, index) => expect(value / (truth[index] ?? 1), `zone ${zones[index]}`).to.be.closeTo(1, 0.15));
-  });
-
   describe('of saturated endpoints', () => {
     const saturated = () => estimateDemand(firstEstimate(zones, 2, {}, 0), roundOf([1, 3, 3], {}, exact, 1), 1.25);
 

@@ -95,11 +95,6 @@ describe('openFileCertificates', () => {
         () => folder.write('tls.crt', next.cert),
         /tls\.key is not the key of the certificate in .*tls\.crt$/,
       ],
-      [
-        'when the certificate is half written',
-        () => folder.write('tls.crt', next.cert.slice(0, 300)),
-        /tls\.crt does not begin with a PEM certificate$/,
-      ],
       ['when the key is empty', () => folder.write('tls.key', ''), /tls\.key is not an unencrypted PEM private key$/],
       ['when the key is gone', () => rmSync(folder.at('tls.key')), /tls\.key cannot be read \(ENOENT\)$/],
       [
@@ -148,12 +143,6 @@ describe('openFileCertificates', () => {
   describe('rejects at start', () => {
     for (const [name, prepare, reason, message] of [
       ['without files', () => undefined, 'Unreadable', /tls\.crt cannot be read \(ENOENT\)$/],
-      [
-        'with a foreign key',
-        () => write({ cert: pair().cert, key: pair().key }),
-        'KeyMismatch',
-        /tls\.key is not the key/,
-      ],
       ['with rubbish', () => write({ cert: 'x', key: 'y' }), 'InvalidCertificate', /tls\.crt does not begin/],
     ] as const) {
       it(name, async () => {
