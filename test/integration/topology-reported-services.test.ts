@@ -1426,7 +1426,20 @@ const ROWS: readonly ReportedRow[] = [
     /clients may keep to one endpoint/,
     /also where HorizontalPodAutoscaler \w+ adds Pods\. .* headless Service/,
   ],
-  // Servers that end connections themselves need nothing.
+  // Servers that end connections themselves need nothing, unless they have fewer clients than Pods.
+  [
+    'https://github.com/grafana/mimir/issues/3804',
+    {
+      endpoints: ['a', 'a', 'b', 'c'],
+      spec: { ports: [{ name: 'mimir-write-grpc', port: 80 }] },
+      extra: [behindWeb({ image: 'a:1', args: ['-server.grpc-max-connection-age=2m'] }), ...frontOf('web')],
+    },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /until the server ends them\..* names it: 2 Pods for 4 endpoints\. → Let clients balance over all Pods .* headless/,
+    /Limit the age/,
+  ],
   [
     'https://github.com/jaegertracing/jaeger/pull/3422',
     {

@@ -137,6 +137,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const selected = Object.keys(service.spec?.selector ?? {});
   const images = facts.workloads.flatMap((each) => each.images.map((image) => `image ${image}`));
   const isAged = facts.workloads.some(({ aged }) => aged);
+  const isFew = clusterIP !== 'None' && callerPods.length > 0 && callerPods.length < endpoints.length;
   const from = callers.flatMap(({ by, scheme = '', runner }) => [by, scheme, ...runner.images]);
   const both = `${from.join()} to ${images.join()}`;
   // Those that clients name come first.
@@ -149,7 +150,9 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const isGrpc = facts.workloads.some(({ grpc }) => grpc?.includes(`${portOfPods(facts, own)}`));
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
     const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected, both];
-    const signs = Object.entries(KEPT).filter(([remedy]) => !isAged || ![OF_AGE, OF_PILOT].includes(remedy));
+    const isUneven = isFew && !isOther(own) && facts.wish.mode === 'none';
+    const done = isAged ? [OF_PILOT, ...(isUneven ? [] : [OF_AGE])] : [];
+    const signs = Object.entries(KEPT).filter(([remedy]) => !done.includes(remedy));
     const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy, sign]) => ({ own, remedy, isOfPort: ofPort.some((text = '') => sign.test(text)) }));
   });
@@ -200,7 +203,6 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
   const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp) || facts.blind.length > 0) return [];
-  const isFew = callerPods.length > 0 && callerPods.length < endpoints.length;
   const few = isFew ? `: ${counted(callerPods.length, 'Pod')} for ${endpoints.length} endpoints` : '';
   const isUnnamed = reused !== undefined && isOther(reused.own);
   const titles = [...new Set(callers.map(({ runner }) => workloadTitle(runner)))];
@@ -215,7 +217,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     return [cause('used', 'StickyClients', evidence, NAMED_REMEDY)];
   }
   const pooled = !bypasses[0] && (reused?.remedy ?? OF_AGE) === OF_AGE && POOLS.test(both);
-  const ofOwn = Object.entries(OF_GATEWAY).find(([, image]) => image.test(images.join()))?.[0] ?? OF_AGE;
+  const ofGateway = Object.entries(OF_GATEWAY).find(([, image]) => image.test(images.join()))?.[0];
+  const ofOwn = isAged ? OF_AGE.replace(/^Limit.*clients, l/, 'L') : (ofGateway ?? OF_AGE);
   if (reused === undefined || isUnnamed) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';
@@ -227,7 +230,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const keeps = reused.isOfPort
     ? 'is of a protocol whose clients keep one connection'
     : 'has clients that keep connections';
-  const evidence = `${port} ${keeps} open: the endpoint is picked once for all their requests${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${isUnnamed ? '' : who}`;
+  const evidence = `${port} ${keeps} open: the endpoint is picked once for all their requests${isAged ? ' until the server ends them' : ''}${scaler ? `, also where ${scaler.kind} ${scaler.name} adds Pods` : ''}.${isUnnamed ? '' : who}`;
   const mapping = index.bypasses.byService.get(name)?.find(({ entry }) => entry.kind === 'Mapping')?.entry;
   const direct = mapping ? OF_EMISSARY.replace('{mapping}', objectTitle(mapping)) : '';
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
