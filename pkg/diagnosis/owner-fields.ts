@@ -19,7 +19,7 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   },
   rabbitmq: { service: 'service.trafficDistribution (charts from March 2025 on)' },
   'app-template': { service: 'trafficDistribution under service.<name>, which its charts of 2025 have not' },
-  // DataDog/helm-charts#1251; caddyserver/ingress#168
+  // DataDog/helm-charts#1251; caddyserver/ingress#168, charts/caddy-ingress-controller/templates/loadbalancer.yaml there
   'caddy-ingress-controller': {
     service: 'loadBalancer.annotations',
     policy: 'loadBalancer.externalTrafficPolicy (charts from late 2023 on)',
@@ -36,7 +36,7 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   'victoria-metrics-cluster': { service: 'service.trafficDistribution under vminsert or vmselect (from 0.30)' },
   // istio/istio#45175
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
-  // Its template writes all of `service.spec`.
+  // traefik/traefik-helm-chart templates: _service.tpl writes all of `service.spec`; deployment.yaml
   traefik: { service: 'service.spec.trafficDistribution', replicas: 'deployment.replicas' },
   'argo-cd': { service: 'repoServer.service.trafficDistribution (charts from June 2025 on), of its repo server alone' },
   'gateway-helm': { service: 'service.trafficDistribution (chart from 1.4)' },
@@ -67,7 +67,7 @@ export const TOOLS: Readonly<Record<string, string>> = {
     'istioctl made it: components.ingressGateways[].k8s (serviceAnnotations, overlays) of its IstioOperator',
 };
 
-/** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment; docs.cilium.io "GatewayClass Parameters Support". */
+/** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment; docs.cilium.io "GatewayClass Parameters Support"; gateway_parameters_types.go, kube_types.go of kgateway-dev/kgateway api/v1alpha1/kgateway (solo-io/gloo#10420). */
 const PARAMETERS =
   'spec.infrastructure: annotations, or parametersRef for fields (of Cilium that of the GatewayClass; of kgateway spec.kube of its GatewayParameters, as service.externalTrafficPolicy)';
 
@@ -75,8 +75,12 @@ const PARAMETERS =
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';
 const BY_MODE =
   'spec.mode, of which daemonset sets Local (from spring 2023 on: update an older release), and any other Cluster (before September 2023 in new Services only: patch this one too)';
-const IN_SPEC = { replicas: 'spec.replicas', template: 'spec.topologySpreadConstraints' };
-const OF_INSTANCES = { replicas: 'spec.instances[].replicas', template: 'spec.instances[].topologySpreadConstraints' };
+const SPREAD = 'topologySpreadConstraints';
+const IN_SPEC = { replicas: 'spec.replicas', template: `spec.${SPREAD}` };
+// CrunchyData/postgres-operator postgrescluster_types.go, percona/percona-postgresql-operator perconapgcluster_types.go
+const IN_PG = ' (of PgBouncer under spec.proxy.pgBouncer; where a PerconaPGCluster made that cluster, in it)';
+const OF_INSTANCES = { replicas: `spec.instances[].replicas${IN_PG}`, template: `spec.instances[].${SPREAD}${IN_PG}` };
+const OF_PART = ' (of a cluster under each component)';
 // application-stacks/runtime-component-operator#750, OpenLiberty/open-liberty-operator#827
 const UNASKED = { service: 'spec.service.disableTopology (from 2026 on), without which it writes the annotations' };
 
@@ -108,20 +112,26 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'apps.emqx.io': { template: 'spec.coreTemplate.spec.topologySpreadConstraints (operator from 2.2.21)' },
   // gardener/etcd-druid#973, #1280
   'druid.gardener.cloud': { service: 'spec.etcd.clientService.trafficDistribution (PreferSameZone from 0.36)' },
-  'apps.kruise.io': { replicas: 'spec.replicas', template: 'spec.template' },
-  // cockroachdb/cockroach-operator#853, arkmq-org/arkmq-org-broker-operator#618, ClickHouse/clickhouse-operator#271; docs.percona.com, access.crunchydata.com and others on "Custom Resource options"
+  'apps.kruise.io': { replicas: 'spec.replicas', template: 'spec.template' }, // openkruise/kruise apis/apps, *_types.go
+  // cockroachdb/cockroach-operator#853, arkmq-org/arkmq-org-broker-operator#618, ClickHouse/clickhouse-operator#271
   'crdb.cockroachlabs.com': { replicas: 'spec.nodes', template: IN_SPEC.template },
   'clickhouse.com': { replicas: 'spec.replicas', template: 'spec.podTemplate.topologyZoneKey (the label of zones)' },
-  'psmdb.percona.com': { replicas: 'spec.replsets[].size', template: 'spec.replsets[].topologySpreadConstraints' },
+  'psmdb.percona.com': { replicas: 'spec.replsets[].size (of mongos and config servers under spec.sharding)' },
   'pgv2.percona.com': OF_INSTANCES,
   'postgres-operator.crunchydata.com': OF_INSTANCES,
   'databases.spotahome.com': { replicas: 'spec.redis.replicas', template: 'spec.redis.topologySpreadConstraints' },
-  'cassandra.datastax.com': { replicas: 'spec.size', template: 'spec.racks: one for each zone, by nodeAffinityLabels' },
-  'minio.min.io': { replicas: 'spec.pools[].servers', template: 'spec.pools[].topologySpreadConstraints' },
+  'cassandra.datastax.com': { replicas: 'spec.size' },
+  'minio.min.io': { replicas: 'spec.pools, by another pool (the servers of one do not change)' },
+  // mongodb/mongodb-kubernetes-operator api/v1/mongodbcommunity_types.go
   'mongodbcommunity.mongodb.com': { replicas: 'spec.members', template: 'spec.statefulSet.spec.template' },
+  'dragonflydb.io': IN_SPEC, // dragonflydb/dragonfly-operator api/v1alpha1/dragonfly_types.go
   'core.humio.com': { service: 'spec.humioServiceAnnotations', replicas: 'spec.nodeCount' },
-  // VictoriaMetrics/operator#1634; of a cluster under each component
-  'operator.victoriametrics.com': { service: 'spec.serviceSpec with useAsDefault', replicas: 'spec.replicaCount' },
+  // VictoriaMetrics/operator#1634, api/operator/v1beta1, vmextra_types.go and vmcluster_types.go
+  'operator.victoriametrics.com': {
+    service: 'spec.serviceSpec with useAsDefault',
+    replicas: `spec.replicaCount${OF_PART}`,
+    template: `${IN_SPEC.template}${OF_PART}`,
+  },
   'monitoring.coreos.com': IN_SPEC,
   'opentelemetry.io': { service: `spec.trafficDistribution${NEW_ONLY}`, policy: BY_MODE, ...IN_SPEC },
   // monzo/egress-operator#41, #48
@@ -145,14 +155,18 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
 
 /** Where constraints go, of those of which no more is known, or in other rows. */
 const SPREAD_FIELDS: Readonly<Record<string, string>> = {
-  'k8s.mariadb.com': IN_SPEC.template,
-  'operator.victoriametrics.com': `${IN_SPEC.template} (of a cluster under each component)`,
-  'opensearch.opster.io': 'spec.nodePools[].topologySpreadConstraints',
-  'pingcap.com': `${IN_SPEC.template} (of each its topologyKey alone)`,
-  'dragonflydb.io': IN_SPEC.template,
-  'broker.amq.io': 'spec.deploymentPlan.topologySpreadConstraints (operator from late 2023)',
-  'pxc.percona.com': 'topologySpreadConstraints under spec.pxc, spec.haproxy or spec.proxysql',
-  'scylla.scylladb.com': 'spec.datacenter.racks: one for each zone, by placement.nodeAffinity',
+  'k8s.mariadb.com': IN_SPEC.template, // mariadb-operator/mariadb-operator mariadb_types.go, maxscale_types.go: PodTemplate
+  'opensearch.opster.io': `spec.nodePools[].${SPREAD} (operator from late 2022)`, // opensearch-project/opensearch-k8s-operator#264
+  'pingcap.com': `${IN_SPEC.template}, or under each component (with topologyKey: it makes them DoNotSchedule)`, // pingcap/tidb-operator component_spec.go
+  'broker.amq.io': `spec.deploymentPlan.${SPREAD} (operator from late 2023)`,
+  'pxc.percona.com': `${SPREAD} under spec.pxc, spec.haproxy or spec.proxysql (from 1.14)`, // percona/percona-xtradb-cluster-operator pxc_types.go, release notes
+  'psmdb.percona.com': `spec.replsets[].${SPREAD} (from 1.15; of mongos and config servers under spec.sharding)`, // percona/percona-server-mongodb-operator deploy/cr.yaml, release notes
+  'minio.min.io': `spec.pools[].${SPREAD} (operator from late 2021)`, // minio/operator#859, pkg/apis/minio.min.io/v2/types.go
+  // k8ssandra/cass-operator cassandradatacenter_types.go, cassandradatacenter_webhook.go
+  'cassandra.datastax.com': 'spec.racks: one for each zone, by nodeAffinityLabels (new ones last, with more spec.size)',
+  // scylladb/scylla-operator pkg/api/scylla/v1/types_cluster.go, pkg/controller/scyllacluster/sync_scylladbdatacenter.go
+  'scylla.scylladb.com':
+    'spec.datacenter.racks of the ScyllaCluster (of a ScyllaDBDatacenter without one spec.racks): one for each zone, by placement.nodeAffinity',
 };
 
 /** Where an operator takes it from, as far as that is known. */

@@ -127,9 +127,12 @@ const WAYS_OF_GARDENER: readonly (readonly [of: RegExp, way: string])[] = [
   [/^garden\//, `Set ${IN_SEED}, or ${IN_GARDEN} where gardener-operator made the Service.`],
   [/^shoot-.*kube-apiserver$/, `Set ${IN_SEED}, ${IF_ZONAL}; with IstioTLSTermination its gateway does it.`],
   [/^shoot-/, `Set ${IN_SEED}, ${IF_ZONAL}.`],
-  [/^kube-system\/addons-nginx/, 'Set `spec.addons.nginxIngress.externalTrafficPolicy: Local` in the Shoot.'], // #1701
-  // docs/operations/seed_settings.md there, "External Traffic Policy", "Zone-Specific Settings"; #14420 (2026)
-  [/^virtual-g/, 'Set `runtimeCluster.settings.loadBalancerServices.externalTrafficPolicy: Local` in the Garden.'],
+  [/^kube-system\/addons-nginx/, 'Set `spec.addons.nginxIngress.externalTrafficPolicy: Local` in the Shoot.'], // #1701, types_shoot.go
+  // docs/operations/seed_settings.md there, "External Traffic Policy", "Zone-Specific Settings"; #14420
+  [
+    /^virtual-g/,
+    'Set `spec.runtimeCluster.settings.loadBalancerServices.externalTrafficPolicy: Local` in the Garden (Gardener from 1.141).',
+  ],
   [
     /^istio-ingress/,
     'Set `externalTrafficPolicy: Local` under `spec.settings.loadBalancerServices` of the Seed (under `zones` of it for the gateway of one zone, which newer releases have for control planes of one zone: gardener/gardener#6997): then the Node that is entered passes traffic to its own Pods.',

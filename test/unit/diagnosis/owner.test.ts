@@ -161,6 +161,14 @@ describe('the owner of an object', () => {
       /^# Kibana one owns it/,
     ],
     ['an operator, of a template', ownedBy('monitoring.coreos.com/v1', 'Prometheus'), /spec\.topologySpread/, TEMPLATE],
+    ['MinIO, of replicas', ownedBy('minio.min.io/v2', 'Tenant'), /under spec\.pools, by another pool/, REPLICAS],
+    ['Scylla, of a template', ownedBy('scylla.scylladb.com/v1', 'ScyllaCluster'), /spec\.datacenter/, TEMPLATE],
+    [
+      "Percona's PostgreSQL, of replicas",
+      ownedBy('upstream.pgv2.percona.com/v1beta1', 'PostgresCluster'),
+      /under spec\.instances\[\]\.replicas .*where a PerconaPGCluster made that cluster, in it\)$/,
+      REPLICAS,
+    ],
     ['an operator, of its Service', ownedBy('monitoring.coreos.com/v1', 'Prometheus'), /may revert/],
     [
       'gardener-resource-manager',

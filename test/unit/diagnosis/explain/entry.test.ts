@@ -168,7 +168,7 @@ describe('the first cause of a Service that takes traffic from outside and asks 
     // gardener/gardener#6997
     ['a gateway of a Seed', { spec: LB, labels: EKS, seed: 'istio-ingress--a' }, ENTERS, /^Set .*Local` under .* Seed/],
     // gardener/gardener#14420
-    ['a gateway of a Garden', { spec: LB, labels: EKS, seed: 'virtual-garden-istio-ingress' }, ENTERS, /in the Garden/],
+    ['a gateway of a Garden', { spec: LB, labels: EKS, seed: 'virtual-garden-istio-ingress' }, ENTERS, /`spec\.run/],
     ['what is not known', { spec: LB }, 'NotRequested', /^Set/],
     ['the Node that a client picks', { spec: { type: 'NodePort' } }, 'NotRequested', /^Set/],
   ];
