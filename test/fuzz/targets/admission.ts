@@ -101,7 +101,7 @@ const pathOf = (text: Buffer, random: Random): string => {
 };
 
 /** What the protocol asks of the answer to a body that was posted to a path; throws a Violation otherwise. */
-const checkAnswer = (reply: Pick<Reply, 'status' | 'text'>, text: Buffer, path: string): void => {
+export const checkAnswer = (reply: Pick<Reply, 'status' | 'text'>, text: Buffer, path: string): void => {
   if (text.length > MAX_BODY_BYTES || !hasItemsWithin(MAX_BODY_ITEMS, text)) return checkStatus(reply, [413]);
   const body = parseJson(text.toString('utf8'));
   const request = isFields(body) ? body['request'] : undefined;
