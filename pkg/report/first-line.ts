@@ -132,13 +132,8 @@ const hasCause = ({ causes }: Explanation, ...codes: Cause['reason'][]): boolean
 
 /** What is wrong: nothing answers, nothing that a setting could change, or nothing asks in words that count; with the share, but not of clients of whom none is seen. */
 const wrongText = (report: Explanation, share: string, why: string): string => {
-  const {
-    wanted: { by },
-    effective,
-    given,
-    kubernetesVersion,
-    verdict,
-  } = report;
+  const { effective, given, kubernetesVersion, verdict } = report;
+  const { by } = report.wanted;
   const isDown = hasCause(report, 'NoEndpoints', 'NoReadyEndpoints');
   const isFixed = hasCause(report, 'ApiServer', 'ExternalName', 'Headless', 'NoSelector');
   const fixed = isFixed ? 'no setting of this Service makes zones count' : '';

@@ -46,17 +46,12 @@ export const explain = topologyCommand({
     if (evacuatedZones({ slices }).length > 0) more.push('evacuations');
     const snapshot = await read.withMore(more);
     const traffic = await readMeasured(snapshot, flags, io);
-    const { crossing = false } = flags;
-    const options = { now: io.now(), crossing, ...statedBy(flags), ...defined({ measured: traffic }) };
+    const asked = defined({ crossing: flags.crossing, measured: traffic });
+    const options = { now: io.now(), ...statedBy(flags), ...asked };
     const report = explainService(snapshot, service, options);
-    const measured =
-      traffic === undefined
-        ? undefined
-        : explainTraffic(snapshot, service, options, {
-            tariff: tariffOf(await readPrices(flags.prices), itemsOf(snapshot.nodes)),
-            measured: traffic,
-          });
-    await print(io, flags.output, measured === undefined ? report : { ...report, measured }, (style) =>
+    const tariff = async () => tariffOf(await readPrices(flags.prices), itemsOf(snapshot.nodes));
+    const measured = traffic && explainTraffic(snapshot, service, options, await tariff());
+    await print(io, flags.output, { ...report, ...defined({ measured }) }, (style) =>
       renderExplanation(report, style, measured),
     );
     const reasons = report.causes.map(({ reason }) => reason);

@@ -2,7 +2,6 @@
 import { type Service, zoneOfNode } from '../../apis/core.ts';
 import { defined, nameOf, sumBy, sumsBy } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import type { Measured } from '../../traffic/measured.ts';
 import type { Finding, Severity } from '../check/check.ts';
 import { diagnose } from '../explain/explain.ts';
 import type { ExplainOptions } from '../explain/facts.ts';
@@ -151,16 +150,14 @@ export const audit = (snapshot: ClusterSnapshot, options: AuditOptions) => {
 export type AuditReport = ReturnType<typeof audit>;
 
 /** What was measured of one Service, for its explanation. */
-export const explainTraffic = (
-  snapshot: ClusterSnapshot,
-  service: Service,
-  options: ExplainOptions,
-  bill: { readonly tariff: Tariff; readonly measured: Measured },
-) => {
-  const [only] = audit({ ...snapshot, services: known([service]) }, { ...options, bill, fixes: false }).services;
+export const explainTraffic = (all: ClusterSnapshot, service: Service, options: ExplainOptions, tariff: Tariff) => {
+  const { measured } = options;
+  if (measured === undefined) return undefined;
+  const asked = { ...options, bill: { tariff, measured }, fixes: false };
+  const [only] = audit({ ...all, services: known([service]) }, asked).services;
   if (only?.measured === undefined || only.monthlyCost === undefined) return undefined;
-  const { by, seconds, notes } = bill.measured;
-  const { currency, source, date } = bill.tariff.table;
+  const { by, seconds, notes } = measured;
+  const { currency, source, date } = tariff.table;
   const [prices, predicted] = [{ currency, source, date }, only.crossZoneShare];
   return { by, seconds, notes, predicted, ...only.measured, monthlyCost: only.monthlyCost, prices };
 };

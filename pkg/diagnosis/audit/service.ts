@@ -110,11 +110,8 @@ const promisedCost = (promised: boolean, current: number, routed: number): Month
 };
 
 /** By what went between zones through the cluster IP; where nothing is predicted, nothing is promised. */
-const measuredCostOf = (
-  { draft, prediction, endpointsByZone }: Assessed,
-  { tariff }: Bill,
-  flows: readonly MeasuredFlow[],
-): MonthlyCost => {
+const measuredCostOf = (each: Assessed, { tariff }: Bill, flows: readonly MeasuredFlow[]): MonthlyCost => {
+  const { draft, prediction, endpointsByZone } = each;
   const routes = prediction?.routedByZone ?? new Map<string, never>();
   const { current, spread, routed } = measuredCost(tariff, flows, routes, endpointsByZone);
   // Without a wish for it nothing is saved by routing: what crosses less than evenly does so by chance.

@@ -301,7 +301,7 @@ export const withFix = (each: Cause, before: Diagnosis): Cause => {
   const isOfProxy = scope.foreign && scope.enters === TAILNET.enters;
   if (OF_HINTS.test(each.reason) && (isOfProxy || elsewhere(facts)[2] !== undefined)) return each;
   const judge: Judge = (service, index) => diagnose(facts.snapshot, service, facts.options, index);
-  const fix = each.fix ?? fixOf(each.reason, facts, (own) => tryChanges(each.reason, facts, own, before, judge));
+  const fix = each.fix ?? fixOf(each.reason, facts, (own) => tryChanges(each.reason, own, before, judge));
   return fix.length === 0 ? each : { ...each, fix };
 };
 

@@ -11,7 +11,7 @@ import type { Workload } from '../snapshot.ts';
 import { type Facts, isVain, worstOf } from './facts.ts';
 import { type SnapshotIndex, scales } from './snapshot-index.ts';
 import { webhooksFor } from './given.ts';
-import type { Cause } from './reasons.ts';
+import type { Cause, CauseReason } from './reasons.ts';
 import { type Zones, movesAll, placements, workloadTitle } from './scheduler.ts';
 
 /** Null takes the key away. */
@@ -228,19 +228,14 @@ export type Tried = 'helps' | 'useless' | { readonly overload: number };
  * Changes help where, in every way that the scheduler may take, the cause is gone and nothing is worse, for no Service: fewer connections
  * fail, or as many, no less stays in its zone, no endpoint carries too much, and hints have their effect or no new cause keeps them from it.
  */
-export const tryChanges = (
-  reason: Cause['reason'],
-  facts: Facts,
-  changes: readonly Change[],
-  before: Judged,
-  judge: Judge,
-): Tried => {
+export const tryChanges = (reason: CauseReason, changes: readonly Change[], before: Judged, judge: Judge): Tried => {
+  const { facts } = before;
   const ways = waysOf(facts, changes);
   // Of a headless Service no data plane reads a hint.
   if (ways === undefined || facts.service.spec?.clusterIP === 'None' || entersOtherwise(facts, changes))
     return 'useless';
   // Hints that lend endpoints to other zones are no new trouble.
-  const had = new Set<Cause['reason']>([...before.causes.map((cause) => cause.reason), 'HintedForOtherZone']);
+  const had = new Set<CauseReason>([...before.causes.map((cause) => cause.reason), 'HintedForOtherZone']);
   const others = neighbours(facts, changes).map((service) => judge(service, facts.index));
   // Where Pods of the others lie that such a Service has as well is not known.
   if (others.some((other) => other.facts.workloads.length > 1)) return 'useless';

@@ -40,15 +40,11 @@ const newAddress = (number: number, family: string): string =>
   family === 'IPv6' ? `100::${number.toString(16)}` : `240.0.${Math.floor(number / 256)}.${number % 256}`;
 
 /** The Nodes of a zone that have fewest endpoints get the next ones, whose Pods are `like` another; `at`: how many were added before. */
-const newEndpoints = (
-  zone: string,
-  count: number,
-  existing: readonly ReadyEndpoint[],
-  { nodes, family }: WhatIf,
-  at: number,
-  like: Endpoint | undefined,
-): Endpoint[] => {
+const newEndpoints = (zone: string, existing: readonly ReadyEndpoint[], whatIf: WhatIf, at: number): Endpoint[] => {
+  const { nodes, family, slices, replicas } = whatIf;
+  const count = (replicas[zone] ?? 0) - existing.length;
   if (count <= 0) return [];
+  const like = slices.flatMap(endpointsOf).find(isEndpointReady);
   const names = nodes.filter((node) => zoneOfNode(node) === zone).map(nameOf);
   const counts = countBy(existing, ({ nodeName }) => nodeName);
   const load = new Map(names.sort(byText).map((name) => [name, counts.get(name) ?? 0]));
@@ -89,7 +85,6 @@ export const changeReplicas = (whatIf: WhatIf) => {
   const { family, replicas, nodes } = whatIf;
   const zones = zonesOfNodes(nodes);
   const ready = Map.groupBy(readyEndpoints(whatIf.slices, family), ({ zone }) => zone);
-  const like = whatIf.slices.flatMap(endpointsOf).find(isEndpointReady);
   const gone = new Set<string>();
   const added: Endpoint[] = [];
   const changes = new Map<string, { before: number; after: number }>();
@@ -99,7 +94,7 @@ export const changeReplicas = (whatIf: WhatIf) => {
       refuse('UnknownZone', `no Node is in zone "${zone}", so no Pod can be${hintFor(zone, zones)}`);
     changes.set(zone, { before: there.length, after });
     for (const endpoint of there.slice(after)) gone.add(endpoint.address);
-    added.push(...newEndpoints(zone, after - there.length, there, whatIf, added.length, like));
+    added.push(...newEndpoints(zone, there, whatIf, added.length));
   }
   const host = hostSlice(whatIf);
   const slices = whatIf.slices.includes(host) ? whatIf.slices : [...whatIf.slices, host];

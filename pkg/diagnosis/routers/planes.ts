@@ -66,6 +66,7 @@ export interface DataPlane<Name extends string = string> {
 /** Calico's kube-proxy writes ready endpoints only, after it filtered ready ones and those that terminate. */
 const CALICO: HintRule = { counts: ['terminating', 'stopped'], readyOnly: true };
 const EACH = { ...CALICO, partial: 'each' } as const;
+const HINTED = { ...CALICO, optIn: 'hints' } as const;
 
 const ofObject = (kind: string, name: RegExp, key: string) => ({ from: 'object', kind, name, key }) as const;
 const ciliumConfig = (key: string): Place => ofObject('ConfigMap', /^cilium-config$/, key);
@@ -166,16 +167,7 @@ export const PLANES = tableOf([
     },
     routes: { bpf: ['true', 'BPF'] },
     versions: [
-      {
-        since: [3, 31, 5],
-        rule: {
-          ...CALICO,
-          optIn: 'hints',
-          sameNode: 'hints',
-          partial: 'skip',
-          whenAuto: { ...CALICO, optIn: 'hints' },
-        },
-      },
+      { since: [3, 31, 5], rule: { ...HINTED, sameNode: 'hints', partial: 'skip', whenAuto: HINTED } },
       { since: [3, 31, 0], rule: CALICO },
       { since: [3, 27, 0], rule: { ...EACH, ...annotated('auto') } },
       { since: [3, 26, 5], rule: { ...EACH, ...annotated('auto', OLDER_ANNOTATION) } },

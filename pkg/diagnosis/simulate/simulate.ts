@@ -44,10 +44,7 @@ const sinceOf = (mode: ModeName, gates?: FeatureGates): KubernetesVersion => {
 };
 
 /** What the mode consists of: for strategies what this project sets, `oldProxies` (some kube-proxy is 1.30 or older) included. */
-const settingsOfMode = (
-  mode: ModeName,
-  { version, oldProxies }: { readonly version: KubernetesVersion; readonly oldProxies: boolean },
-): RoutingSettings => {
+const settingsOfMode = (mode: ModeName, { version, oldProxies }: Context): RoutingSettings => {
   const nothing = { labels: {}, annotations: {} };
   if (mode === 'none') return nothing;
   if (mode === 'Auto') return { ...nothing, annotations: { [askingAnnotation(version)[0]]: 'Auto' } };
@@ -161,8 +158,8 @@ const obstacle = (mode: ModeName, { version, frame, given, capacity }: Context):
 };
 
 const simulateMode = (mode: ModeName, context: Context) => {
-  const { version, oldProxies, frame, limit } = context;
-  const settings = settingsOfMode(mode, { version, oldProxies });
+  const { frame, limit } = context;
+  const settings = settingsOfMode(mode, context);
   const verdict = obstacle(mode, context);
   if (verdict !== undefined) return { mode, settings, verdict, outcome: null };
   const service = withSettings(context.service, settings);

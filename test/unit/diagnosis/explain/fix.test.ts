@@ -490,7 +490,7 @@ describe('a change is tried before it is offered', () => {
       const before = diagnose(snapshot, own as Service, { now: 0 });
       expect(before.causes.map((each) => each.reason)).to.include(reason);
       const judge: Judge = (changed, index) => diagnose(snapshot, changed, { now: 0 }, index);
-      expect(tryChanges(reason, before.facts, [refused], before, judge)).to.equal('useless');
+      expect(tryChanges(reason, [refused], before, judge)).to.equal('useless');
     });
   }
 });
