@@ -211,7 +211,9 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: scraped || `:${port}` })),
     ...[twin ?? service, service].map((at) => ({ object, field: 'metadata.name', value: nameOf(at).slice(0, 253) })),
   ];
-  const isManager = own.some(({ images: [image = ''] }) => MANAGES.test(image.replace(/[:@][^/]*$/, '')));
+  const isManager =
+    nameOf(service).endsWith('-cruise-control') || // Of the image of Kafka in Strimzi.
+    own.some(({ images: [image = ''] }) => MANAGES.test(image.replace(/[:@][^/]*$/, '')));
   const [sign, found, always, decides] =
     MEMBERS.find(([each]) => !isManager && signs.some(({ value }) => each.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOf(each)) ?? []);

@@ -8,7 +8,7 @@ export const BESIDE =
 export const AGENTS = new RegExp(`${BESIDE.source}|\\bvault[:@]`);
 /** Operators and consoles of such programs and proxies of meshes are none of their members, by images without tags (apache/rocketmq-operator#105). */
 export const MANAGES =
-  /(?:operator|etcd-druid|console|-(?:ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/(?:ui|proxyv2|istio-proxy|envoy)$/;
+  /(?:operator|etcd-druid|console|ratel|attu|(?:sync|trino)-gateway|tempo-query|admin-tools|-(?:reaper|webhook|admin|browser|backup|center|ui|manager|express|commander|dashboards?|canary|box|consumer|producer|worker|client|adapter))[^/]*$|\/(?:ui|proxyv2|istio-proxy|envoy)$/;
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
   /(?:^|\/)(?:(?:redis|valkey)(?:-cluster|-stack-server)?|keydb|dragonfly|memcached|postgres(?:ql)?(?:-repmgr)?|postgis|pgvector|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb(?:-galera)?|(?:percona-server-)?mongo(?:db)?(?:-\w+-server)?|mssql\/server|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|(?:cp-)?zookeeper|(?:cp-(?:enterprise-)?)?kafka|cp-server|redpanda|cassandra|scylla|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats|trino)(?:[:@]|$)/;
@@ -96,6 +96,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/automq/, '`automq_az=ZONE` in `client.id`, with `automq.zonerouter.channels` of brokers', /^:909\d$/, BY_BROKERS],
   [/warpstream|bufstream/, '`ws_az=ZONE` in `client.id` (of Bufstream `zone=ZONE`)', /^:909\d$/, BY_BROKERS],
   [/kafka-connect/, none(' is needed for its REST API; `consumer.client.rack` of workers for topics'), true, BY_LEADER], // strimzi/strimzi-kafka-operator#6492
+  [/kafka-(?:bridge|rest)/, '`client.rack` of its consumers (`rack` of KafkaBridge, Strimzi 0.32)', true, BY_LEADER], // strimzi/strimzi-kafka-operator#6610
   [/(?:pulsar|kafka)-?proxy|kroxylicious/, none(' for a topic: one broker serves it'), true, BY_LEADER], // apache/pulsar#1086, grepplabs/kafka-proxy, kroxylicious/kroxylicious
   [/^(?!.*schema-?registry).*kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
   // apache/pulsar#3104, #3119

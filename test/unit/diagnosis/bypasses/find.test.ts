@@ -374,6 +374,7 @@ const CASES: readonly Case[] = [
   ['who takes from queues', [running('registry.example.com/orders-rabbitmq-consumer:1')], []],
   ['a ring, without a headless Service', [running('grafana/mimir-ingester:1')], ['members']],
   ['an ingester of something else', [running('jaegertracing/jaeger-ingester:1')], []],
+  ['a console of members', [running('hazelcast/management-center:5.5')], []],
   [
     'an application with such a sidecar',
     [running('own/web:1', 'pgbouncer:1', 'exporter:2', 'hashicorp/vault:1.19')],
