@@ -1002,7 +1002,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'SingleZone',
     /^✓ effective: 100 %/,
-    /worker Nodes are in a\. → Nothing to do for traffic\. .* a `failureDomain` each/,
+    /worker Nodes are in a\. → Nothing to do for traffic\. .* `failureDomain` each/,
   ],
   [
     'https://github.com/kubeedge/kubeedge/issues/4101',
@@ -2657,6 +2657,7 @@ const ROWS: readonly ReportedRow[] = [
     'AnnotationKeyNotRead',
     /^✗ not recognised: annotation service\.kubernetes\.io\/topology-mode=Auto /,
     /topology-aware-hints=auto .*No ready endpoint of Service shop\/web is in a/,
+    /ProxyNeedsAnnotation/,
   ],
   [
     'https://github.com/kubernetes/enhancements/pull/5140',

@@ -105,9 +105,9 @@ const PLACED = [
   'Nothing to do for clients of the same namespace; those of others may cross, but for an Istio ingress gateway in the same zone (Gardener from late 2022 on runs one for each zone of a Seed, unless `spec.settings.loadBalancerServices.zonalIngress.enabled` in that is false: gardener/gardener#6997, #12956). With `spec.settings.zoneSelection` in the Seed newer releases put the control plane of a new Shoot in a zone of its workers. A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.',
 ] as const;
 
+const UNASKED = ['ProxyNeedsAnnotation', 'RouterNotOptedIn', 'CiliumNotOptedIn'] as const;
 /** kubernetes-sigs/cluster-api-provider-gcp#569 */
-const WORKERS =
-  'Nothing to do for traffic. Pods in other zones need Nodes there (Cluster API: a `failureDomain` each).';
+const WORKERS = 'Nothing to do for traffic. Pods in other zones need Nodes there (Cluster API: `failureDomain` each).';
 
 /** Causes in the order in which to look at them; each code once. */
 const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] => {
@@ -235,7 +235,9 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   // Who waits is part of why Pods are not spread, the annotation is what nothing asks by, and AKS has no value (MicrosoftDocs/azure-docs#116644).
   const unsaid = new Set([
     (has('PodsNotSpread') || has('SingleEndpoint') || has('NoEndpoints')) && 'PodsWaiting',
-    has('NotRequested') && 'ProxyNeedsAnnotation',
+    ...(has('NotRequested') || has('AnnotationKeyNotRead') ? UNASKED : []),
+    has('NoLocalEndpoints') && 'InternalTrafficPolicyLocal',
+    isTooOld('NotRequested', facts) && 'CiliumServiceTopologyOff',
     waiting.length > 0 && 'SingleZone',
     !canAsk && (has('NotRequested') || has('HintsControllerGateOff')) && 'HintsGateOff',
     ((isOfAks && has('CiliumServiceTopologyOff')) || (isAlone && has('NoEndpoints'))) && 'NotRequested',

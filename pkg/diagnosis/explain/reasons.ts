@@ -16,7 +16,7 @@ export const DIAGNOSIS_REASONS = {
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:
-    'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. Clients keep their HTTP/2 connection to the one that they reached, and one that was restarted has few: `--goaway-chance` of all API servers (not on EKS) has clients connect anew now and then. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too: less where agents on every Node watch, or poll at longer intervals.',
+    'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. Clients keep their HTTP/2 connection to the one that they reached, and one that was restarted has few: `--goaway-chance` of all API servers (where it can be set) has clients connect anew now and then. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too: less where agents on every Node watch, or poll at longer intervals.',
   PortOfSomePods: 'Give all its Pods the port, or the port a Service of its own, whose selector leaves out the others.',
   Evacuated: 'Nothing: `kubectl topology evacuations` says why and until when, `kubectl topology return ZONE` ends it.',
   NodeWithoutZone: `Label the Node with \`topology.kubernetes.io/zone\`. ${USE_FIELD} Nodes.`,
@@ -47,7 +47,7 @@ export const DIAGNOSIS_REASONS = {
   LoadBalancerTraffic: 'Let the load balancer send to targets of its own zone, where it can.',
   ZoneFailsHealthCheck:
     'Run a Pod in every zone of the load balancer. Where it keeps to zones (an NLB with cross-zone load balancing off), clients of its address in that zone fail.',
-  PublishedNotReady: 'Remove the field from the Service of clients, and keep it on a headless one where peers need it.',
+  PublishedNotReady: 'Set `publishNotReadyAddresses: false` on the Service of clients; peers may need their own.',
   ZoneIsNone: 'Use pools with zones, or leave what crosses there out of account: no object shows it.',
   PolicyIgnored:
     'Update the data plane: kube-proxy reads it from 1.22 on (on Windows from 1.27), Calico eBPF from 3.26.5, Cilium from 1.13, AntreaProxy from 1.7, kube-router from 2.1, OVN-Kubernetes from OpenShift 4.11 on; of Kube-OVN no release that was examined does (kube-ovn#7364): there `--enable-lb=false` leaves Services to kube-proxy.',

@@ -128,8 +128,7 @@ const CILIUM_TOPOLOGY_ON = [
   '# what installs it by other means writes its own values back: kubespray cilium_extra_values of the inventory (2.29.1 has it), EKS Anywhere spec.clusterNetwork.cniConfig.cilium.helmValues of its Cluster',
 ];
 
-const BY_GUIDE =
-  '# one minor release after the other (upgrade guide of Cilium), with `loadBalancer.serviceTopology: true`';
+const BY_GUIDE = '# one minor release at a time (upgrade guide of Cilium), with `loadBalancer.serviceTopology: true`';
 
 /** Where another one installs Cilium: where its values are set there (kubernetes/kops#12918, docs.rke2.io/helm). */
 const installerOf = ({ labels, release: helm }: Facts['index']['bypasses']['daemonSets'][number]) => {

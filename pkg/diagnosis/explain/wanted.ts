@@ -225,7 +225,7 @@ const lookalikes = ({ service: { metadata = {}, spec }, workloads }: Facts): str
 
 const refusedRequest = (facts: Facts): Cause => {
   const { service, wish, name, ref, options, version, shares, endpoints, bypasses } = facts;
-  const { field, distribution, key, auto } = settingsFor(facts);
+  const { field, distribution, key, auto, beside } = settingsFor(facts);
   const isBare = facts.nodes.every((node) => zoneOfNode(node) === '');
   const plain = `Set the annotation \`${key}: ${auto}\``;
   const gated = facts.nodes.some(isManaged)
@@ -249,8 +249,8 @@ const refusedRequest = (facts: Facts): Cause => {
   const ask = vain
     ? `Update to 1.31 or newer for \`spec.trafficDistribution\`: the annotation gives no hints ${vain}.`
     : `${annotated}, or update to 1.31 or newer for \`spec.trafficDistribution\`.`;
-  const set =
-    distribution === undefined ? remedyOf('NotRequested') : `Set \`spec.trafficDistribution: ${distribution}\`.`;
+  const other = beside === undefined ? `${plain}.` : remedyOf('NotRequested');
+  const set = distribution === undefined ? other : `Set \`spec.trafficDistribution: ${distribution}\`.`;
   const remedy = nearRemedy(facts) ?? `${isBare ? 'Once Nodes have zones: ' : ''}${field === undefined ? ask : set}`;
   const [says, sets, only] = elsewhere(facts);
   if (wish.reason === 'AnnotationNotRecognized') {
