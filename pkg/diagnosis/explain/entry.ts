@@ -296,9 +296,10 @@ const CHECKED = 'Give it a HealthCheckPolicy (for an Ingress a BackendConfig) wh
 
 /** artifact-keeper/artifact-keeper-iac#125, GoogleCloudPlatform/gke-autoneg-controller#158, #159 */
 const negCauses = ({ service, endpoints, name, pods }: Facts): Cause[] => {
-  const refused = pods.flatMap((pod) => (pod.refused ? pod.name : []));
-  const late = `Google's load balancer did not find Pods ${listed(refused)} of Service ${name} healthy in time (condition \`cloud.google.com/load-balancer-neg-ready\`): its health check asks for \`/\` where nothing says otherwise.`;
-  if (refused.length > 0) return [cause('effective', 'LoadBalancerTraffic', late, CHECKED)];
+  // Where some are healthy the check is answered.
+  const isRefused = pods.length > 0 && pods.every(({ refused }) => refused);
+  const late = `Google's load balancer did not find Pods ${listed(pods.map((pod) => pod.name))} of Service ${name} healthy in time (condition \`cloud.google.com/load-balancer-neg-ready\`): its health check asks for \`/\` where nothing says otherwise.`;
+  if (isRefused) return [cause('effective', 'LoadBalancerTraffic', late, CHECKED)];
   const { 'cloud.google.com/neg-status': status = '' } = service.metadata?.annotations ?? {};
   const [, named = ''] = /"zones":\s*\[([^\]]+)/.exec(status) ?? [];
   const lost = endpoints.flatMap(({ zone }) => (named.includes(`"${zone}"`) ? [] : zone));
