@@ -6,16 +6,9 @@ import { NODES, PODS, type Resource } from '../../pkg/apis/resources.ts';
 import { ConnectionError, isNotFound } from '../../pkg/kubernetes/errors.ts';
 import type { Client } from '../../pkg/kubernetes/types.ts';
 import { node as nodeObject } from '../fixtures/core.ts';
+import { DEPLOYMENTS } from '../sandbox/workloads.ts';
 import { waitFor } from './bed/machine.ts';
 import { each } from './hints-support.ts';
-
-const DEPLOYMENTS: Resource = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-};
 
 export interface PlainNode {
   readonly name: string;

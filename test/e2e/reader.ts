@@ -121,6 +121,12 @@ export const SEED = 'eu-1';
 export const SHOOT_NAMESPACE = 'shoot--my-project--my-shoot';
 export const SHOOT_SERVICE = 'gardener-resource-manager';
 export const GARDEN_SERVICE = 'gardener-apiserver';
+
+export const setGarden = ({ api }: Bed, enabled: boolean): Promise<unknown> =>
+  api.patch('/apis/operator.gardener.cloud/v1alpha1/gardens/garden', {
+    spec: { runtimeCluster: { settings: { topologyAwareRouting: { enabled } } } },
+  });
+
 /** The namespace that gardenlet gives an extension. */
 const EXTENSION_NAMESPACE = 'extension-topology-aware-routing-x7k2m';
 

@@ -285,10 +285,9 @@ const TAINTED = {
   metadata: { name: 'r-1', labels: { ...REGIONAL.metadata.labels, 'topology.kubernetes.io/zone': '0' } },
   spec: { taints: [{ key: 'workload', value: 'batch', effect: 'NoSchedule' }] },
 };
-const MANAGED = { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' };
 const LATE = {
   ...ENDS,
-  metadata: { ...ENDS.metadata, labels: { ...ENDS.metadata.labels, ...MANAGED } },
+  metadata: { ...ENDS.metadata, labels: { ...ENDS.metadata.labels, ...OF_CONTROLLER } },
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true }, nodeName: 'node-2' }],
 };
 const OVERRIDDEN = { args: ['-c', 'exec kube-proxy --hostname-override=node-0.vpc.internal --v=2'] };

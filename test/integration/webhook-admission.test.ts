@@ -14,6 +14,7 @@ import { expectAllowed } from '../fixtures/chart-rights.ts';
 import { endpoint, hintSwitch, service, slice } from '../fixtures/core.ts';
 import { runInProcess } from '../fixtures/command-in-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { namespaceObject } from '../fixtures/installation.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { createTestPki } from '../fixtures/pki.ts';
@@ -62,18 +63,13 @@ describe('endpointslice-webhook on a cluster', () => {
 
   const configuration = () =>
     sandbox.get<MutatingWebhookConfiguration>(MUTATING_WEBHOOK_CONFIGURATIONS, { name: NAME });
-  const namespace = (name: string, labels: Record<string, string> = {}) => ({
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name, labels: { 'kubernetes.io/metadata.name': name, ...labels } },
-  });
   const sliceIn = (where: string, labels: Record<string, string>, name = 'web-1') =>
     slice({ metadata: { name, namespace: where, labels } });
 
   before(async function () {
     this.timeout(180_000);
     sandbox = await startSandbox({ endpointSliceController: false });
-    sandbox.seed([namespace('shop', { [LABEL_ROUTING]: 'true' }), namespace(OWN)]);
+    sandbox.seed([namespaceObject('shop', { [LABEL_ROUTING]: 'true' }), namespaceObject(OWN)]);
     const lease = { holderIdentity: 'one', renewTime: microTime(Date.now()), leaseDurationSeconds: 15 };
     sandbox.seed([
       {

@@ -7,16 +7,13 @@ import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { afterEach, describe, it } from 'mocha';
 import { MAX_BODY_BYTES } from '../../pkg/webhook/body.ts';
-import { HINTS_PATH } from '../../pkg/webhook/endpoint-slice-hints.ts';
 import { prepareLoad } from '../bench/webhook/cell.ts';
 import { call, review } from '../fixtures/admission.ts';
 import { type AdmissionFixture, admissionRoutes, startAdmission } from '../fixtures/admission-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { useRealNetwork } from '../fixtures/real-network.ts';
-import { closeOf, labelled } from './webhook-server-support.ts';
+import { closeOf, headOf, labelled } from './webhook-server-support.ts';
 
-const headOf = (length: number): string =>
-  `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 const good = JSON.stringify(review(labelled()));
 
 describe('the admission server under pressure and change', () => {

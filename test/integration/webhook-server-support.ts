@@ -15,6 +15,9 @@ export const labelled = (more: Parameters<typeof slice>[0] = {}) =>
 
 export const good = JSON.stringify(review(labelled()));
 
+export const headOf = (length: number): string =>
+  `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+
 /** Resolves when the connection is gone, whether it ended or was reset. */
 export const closeOf = (socket: TLSSocket): Promise<void> =>
   new Promise((resolve) => void socket.once('close', () => resolve()));
@@ -49,8 +52,6 @@ export const useServer = () => {
     socket.on('error', () => undefined);
     return { socket, received: () => text, closed: closeOf(socket) };
   };
-  const headOf = (length: number): string =>
-    `POST ${HINTS_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
   return {
     get fixture() {
       return fixture;
@@ -59,6 +60,5 @@ export const useServer = () => {
     count,
     expectStatus,
     rawConnection,
-    headOf,
   };
 };

@@ -13,7 +13,7 @@ import { endpoint } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { applyJsonPatch } from '../sandbox/patch-json.ts';
 import { inFull } from '../support/depth.ts';
-import { good, labelled, useServer } from './webhook-server-support.ts';
+import { good, labelled, useServer, headOf } from './webhook-server-support.ts';
 
 /** A review whose object is a list of the same value again and again. */
 const reviewOf = (value: string, bytes: number): string =>
@@ -21,7 +21,7 @@ const reviewOf = (value: string, bytes: number): string =>
 
 describe('the admission server', () => {
   const bed = useServer();
-  const { post, expectStatus, rawConnection, headOf } = bed;
+  const { post, expectStatus, rawConnection } = bed;
 
   describe('serves', () => {
     it('a slice: every endpoint gets its own zone', async () => {

@@ -30,7 +30,7 @@ import { applyAgain, startResourceManager } from '../gardener/resource-manager.t
 import { createSurroundings, seedObject, startVirtualGarden } from '../gardener/virtual-garden.ts';
 import { isOurs, startKubelet } from '../kubelet.ts';
 import { type MetricsApi, startMetricsApi } from '../metrics-api.ts';
-import { type OperatorShell, createReader, quoted } from '../reader.ts';
+import { type OperatorShell, createReader, quoted, setGarden } from '../reader.ts';
 import { isAccepted, openAudit, subjectOf } from '../settings-audit.ts';
 
 const OPERATIONS = 'docs/operations/';
@@ -241,10 +241,6 @@ describe('gardener: the pages of docs/operations', () => {
   });
 
   describe('on a garden runtime cluster that is the seed too', () => {
-    const setGarden = (enabled: boolean): Promise<unknown> =>
-      bed().api.patch('/apis/operator.gardener.cloud/v1alpha1/gardens/garden', {
-        spec: { runtimeCluster: { settings: { topologyAwareRouting: { enabled } } } },
-      });
     before('gardener-apiserver, as gardener-operator has it written', async () => {
       const operator = await openOwner(bed(), 'gardener-operator');
       await operator.deploy('gardener-apiserver', { namespace: 'garden', enabled: false, runtime: '1.34.4' });
@@ -256,9 +252,9 @@ describe('gardener: the pages of docs/operations', () => {
       expectReady(RUNTIME, 'settings-reconciler', 'endpointslice-webhook'));
     read(INSTALL, '');
     it('follows the setting of the Garden', async () => {
-      await setGarden(true);
+      await setGarden(bed(), true);
       await expectValue('PreferSameZone', 'gardener-apiserver', 'garden');
-      await setGarden(false);
+      await setGarden(bed(), false);
       await expectValue(undefined, 'gardener-apiserver', 'garden');
     });
     it('goes with its release', async () => {

@@ -20,6 +20,7 @@ import {
   SEED,
   SHOOT_NAMESPACE,
   SHOOT_SERVICE,
+  setGarden,
 } from '../reader.ts';
 import type { OperatorShell } from '../reader.ts';
 import { letSeedsBeRead } from '../settings-landscape.ts';
@@ -242,19 +243,15 @@ describe('a new operator', () => {
 
   describe('of a garden runtime cluster', () => {
     const namespace = 'runtime-extension-topology-aware-routing';
-    const setGarden = (enabled: boolean): Promise<unknown> =>
-      bed().api.patch('/apis/operator.gardener.cloud/v1alpha1/gardens/garden', {
-        spec: { runtimeCluster: { settings: { topologyAwareRouting: { enabled } } } },
-      });
     const expectField = (value: string | undefined): Promise<unknown> =>
       waitFor(`field ${value}`, () => fieldOf(GARDEN_SERVICE, 'garden'), is(value));
 
     read(INSTALL, 'Garden runtime cluster');
     it('becomes ready', () => deploymentsReady(namespace, ['settings-reconciler', 'endpointslice-webhook']));
     it('follows the setting of the Garden', async () => {
-      await setGarden(true);
+      await setGarden(bed(), true);
       await expectField('PreferSameZone');
-      await setGarden(false);
+      await setGarden(bed(), false);
       await expectField(undefined);
     });
     it('goes with its release', async () => {

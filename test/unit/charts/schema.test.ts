@@ -50,19 +50,12 @@ describe('values.schema.json', () => {
     { name: 'no values at all', values: {} },
     { name: "what Gardener's tools set for every extension", values: withValue('imageVectorOverwrite', 'images: []') },
     { name: 'ports that gardenlet injects', values: { ...defaults(), usablePorts: [10_250, 10_251] } },
-    { name: 'what gardenlet injects', values: withValue('gardener', { version: 'v1.140.0', seed: { spec: {} } }) },
-    {
-      name: 'what gardener-operator injects, with its string for a boolean',
-      values: withValue('gardener', { runtimeCluster: { enabled: 'true', priorityClassName: 'c' } }),
-    },
     {
       name: 'what a self-hosted shoot gets, and what Gardener may add later',
       values: withValue('gardener', { selfHostedShootCluster: true, seed: null, usablePorts: [1], later: {} }),
     },
     { name: 'values of a parent chart', values: { ...defaults(), global: { registry: 'x' } } },
-    { name: 'a registration by the chart with its certificate', values: withWebhook(CHART_REGISTRATION) },
     { name: 'a mode switched on', values: withValue('modes.cluster', true) },
-    { name: 'a digest', values: withValue('image.digest', `sha256:${'a'.repeat(64)}`) },
     {
       name: 'a Prometheus as the source of load',
       values: withValue('flowController.metricSources', [
@@ -73,7 +66,6 @@ describe('values.schema.json', () => {
       name: 'the meters as the source of load',
       values: withValue('flowController.metricSources', [{ name: 'meters', type: 'TrafficMeter', cacheSeconds: 2 }]),
     },
-    { name: 'labels of Pods', values: withValue('flowController.podLabels', { 'example.com/a': 'allowed' }) },
     {
       name: 'quantities as numbers and with any suffix',
       values: withValue('flowController.resources', { requests: { cpu: 1, memory: '1.5Gi' }, limits: { memory: 5e8 } }),
@@ -87,10 +79,6 @@ describe('values.schema.json', () => {
       }),
     },
     { name: 'no replicas', values: withValue('settingsReconciler.replicas', 0) },
-    ...[`sha256:${'a'.repeat(64)}`, `v0.1.0@sha256:${'a'.repeat(64)}`].map((tag) => ({
-      name: `a tag as Gardener's image vectors write it: ${tag}`,
-      values: withValue('image.tag', tag),
-    })),
   ];
   for (const { name, values } of accepted) it(`accepts ${name}`, () => expect(errorsOf(values)).to.deep.equal([]));
 

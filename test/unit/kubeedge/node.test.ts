@@ -6,7 +6,6 @@ import {
   type ZoneRecord,
   formatRecord,
   isMember,
-  isTopologyEnabled,
   managersOf,
   mayTakeOver,
   parseRecord,
@@ -102,13 +101,6 @@ describe('membership of a NodeGroup', () => {
 });
 
 describe('what a NodeGroup says about zones', () => {
-  it('is on only where it says true', () => {
-    expect(isTopologyEnabled(nodeGroup('g'))).to.equal(true);
-    expect(isTopologyEnabled(nodeGroup('g', { topologyEnabled: false }))).to.equal(false);
-    expect(isTopologyEnabled({ metadata: { name: 'g' }, spec: {} })).to.equal(false);
-    expect(isTopologyEnabled({ metadata: { name: 'g' } })).to.equal(false);
-  });
-
   it('may take over only where it says "true"', () => {
     const annotation = 'topology.extensions.gardener.cloud/takeover';
     expect(mayTakeOver(nodeGroup('g', { takeover: true }))).to.equal(true);

@@ -1,6 +1,5 @@
 // Which strategy a Service asks for.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import type { StringMap } from '../../../pkg/apis/meta.ts';
 import { planSettings, strategySettings } from '../../../pkg/routing/plan.ts';
@@ -13,17 +12,7 @@ import {
   strategyFromAnnotation,
 } from '../../../pkg/routing/strategy.ts';
 import { type ServiceLike, matchesSelector } from '../../../pkg/routing/types.ts';
-import {
-  CONSIDER,
-  HINTS,
-  MODE,
-  STRATEGY,
-  arbitrarySettings,
-  mergePatch,
-  serviceFrom,
-  APPLIED,
-  deepFreeze,
-} from './support.ts';
+import { CONSIDER, HINTS, MODE, STRATEGY, mergePatch, APPLIED, deepFreeze } from './support.ts';
 import { PREFIX, build } from './strategy-support.ts';
 import type { LabelSelector } from '../../../pkg/apis/admission.ts';
 
@@ -84,21 +73,6 @@ describe('requestedStrategy', () => {
     ['a malformed record claims nothing', build(label, {}, []), 'load-aware'],
   ] as const)
     it(name, () => expect(requestedStrategy(object)).to.equal(expected));
-
-  it('is not changed by what we set for it', () => {
-    const minors = fc.integer({ min: 24, max: 37 });
-    fc.assert(
-      fc.property(arbitrarySettings, minors, fc.boolean(), (settings, minor, mixedKubelets) => {
-        const before = serviceFrom(settings);
-        const strategy = requestedStrategy(before);
-        fc.pre(strategy !== undefined);
-        const want = strategySettings({ major: 1, minor }, strategy);
-        const plan = planSettings({ object: before, want, mixedKubelets });
-        const after = plan.kind === 'patch' ? mergePatch(before, plan.patch) : before;
-        expect(requestedStrategy(after)).to.equal(strategy);
-      }),
-    );
-  });
 });
 
 /** The annotation that asks for a strategy, the label that names it, and the record of a label that we set. */

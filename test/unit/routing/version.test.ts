@@ -234,15 +234,6 @@ describe('strategySettings: a strategy asked for by name', () => {
 });
 
 describe('withOldProxies: some kube-proxy is 1.30 or older', () => {
-  it('adds the domain-prefixed mode, never auto', () => {
-    const settings = withOldProxies(routingSettings(v(34)));
-    expect(settings).to.deep.equal({
-      labels: {},
-      annotations: { [MODE]: 'topology.extensions.gardener.cloud/same-zone' },
-      trafficDistribution: 'PreferSameZone',
-    });
-  });
-
   it('names the strategy where there is one', () => {
     const { annotations } = withOldProxies(strategySettings(v(33), 'load-aware'));
     expect(annotations).to.deep.equal({ [MODE]: domainPrefixedMode('load-aware') });
