@@ -273,7 +273,8 @@ export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index
   return texts.length === 0 ? [] : given('SlicesBehind', evidence);
 };
 
-const MEND_SERVER = 'Mend that API server or stop it, or `--advertise-address` a balancer that asks `/readyz`.';
+const MEND_SERVER =
+  'Mend that API server or stop it (its endpoint goes with its lease), or have all of them advertise a load balancer that asks `/readyz` (`--advertise-address`).';
 /** Of the Service `kubernetes`: Azure/aks-engine#2948, kubernetes/kubernetes#121591. */
 export const apiServerCause = ({ name, endpoints, nodes, snapshot, index: { hashing, bypasses } }: Facts): Cause => {
   const addresses = listed(endpoints.map(({ address }) => address));

@@ -22,8 +22,9 @@ const SCHEDULER_REMEDY = 'Use another scheduler of IPVS: `rr` (the default), or 
 /** kube-router pkg/controllers/proxy; dh hashes the cluster IP, of which there is one. */
 const SCHEDULER = 'kube-router.io/service.scheduler';
 
-const OF_AGE =
-  'Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, let clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
+const OVER_ALL =
+  'et clients balance over all Pods (gRPC: `round_robin`, which takes a headless Service and `dns:///` before its name), or put a proxy in between that balances requests (a mesh, a Gateway).';
+const OF_AGE = `Limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, l${OVER_ALL}`;
 const OF_DNS =
   'Let clients balance over all Pods (gRPC: `round_robin`, and `dns:///` before the name of the Service), and limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, after which they see Pods that were added. Or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** istio/istio#7878, #10870 (its chart sets it) */
@@ -218,7 +219,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   }
   const pooled = !bypasses[0] && (reused?.remedy ?? OF_AGE) === OF_AGE && POOLS.test(both);
   const ofGateway = Object.entries(OF_GATEWAY).find(([, image]) => image.test(images.join()))?.[0];
-  const ofOwn = isAged ? OF_AGE.replace(/^Limit.*clients, l/, 'L') : (ofGateway ?? OF_AGE);
+  const ofOwn = isAged ? `L${OVER_ALL}` : (ofGateway ?? OF_AGE);
   if (reused === undefined || isUnnamed) {
     // jacksontj/promxy#672, corazawaf/coraza-spoa#284, aio-libs/aiohttp#6629, nodejs/undici#3648
     const to = scaler ? `Pods that were there before ${scaler.kind} ${scaler.name} added some` : 'Pods they reached';

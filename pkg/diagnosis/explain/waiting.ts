@@ -183,7 +183,8 @@ export const waitingFor = (facts: Facts) => {
 };
 
 /** kubernetes/kubernetes#82494 */
-const UNREADY = 'See why Pods there are not ready: probes, readiness gates. Where all containers are, delete the Pod.';
+const UNREADY =
+  'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so since its Node was away: delete the Pod.';
 /** kubernetes.io/docs/concepts/cluster-administration/node-shutdown; OT-CONTAINER-KIT/redis-operator#1544 */
 const LOST =
   'No Node of these Pods is ready. Where it stays away, what makes them (a StatefulSet, an operator) waits for their end: once it is down for sure, delete the Pod with `--force`, or give the Node the taint `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` (Kubernetes 1.26 and newer).';
