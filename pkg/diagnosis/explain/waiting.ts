@@ -12,7 +12,7 @@ import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { allows, hardSpread, workloadTitle, zoneConstraint } from './scheduler.ts';
 
 /** What hard constraints count although every Node there keeps the Pods away. */
-const countedInVain = ({ snapshot, makers }: Facts): string[] =>
+const countedInVain = ({ snapshot, makers }: Facts) =>
   makers.flatMap((workload) => {
     const open = itemsOf(snapshot.nodes).filter((node) => allows(node, workload));
     const hard = workload.spread.filter((each) => each.whenUnsatisfiable === 'DoNotSchedule' && !each.honorsTaints);
@@ -20,8 +20,8 @@ const countedInVain = ({ snapshot, makers }: Facts): string[] =>
       [...Map.groupBy(open, ({ metadata }) => metadata?.labels?.[topologyKey] ?? '')]
         .filter(([domain, own]) => domain !== '' && own.every((node) => barrier(node, workload) !== undefined))
         .map(([domain, own]) => {
-          const why = own.every(({ spec }) => spec?.unschedulable === true) ? ' (cordoned)' : '';
-          return `${/^\d+$/.test(domain) ? `zone "${domain}"` : domain}${why}`;
+          const isOff = own.every(({ spec }) => spec?.unschedulable === true);
+          return { isOff, text: `${/^\d+$/.test(domain) ? `zone "${domain}"` : domain}${isOff ? ' (cordoned)' : ''}` };
         }),
     );
   });
@@ -122,7 +122,7 @@ export const waitingFor = (facts: Facts) => {
   const isAway = away.length > 0 && !facts.nodes.some((node) => away.includes(zoneOfNode(node)));
   const asked = listed(Object.entries(terms[0]?.matchLabels ?? {}).map((pair) => pair.join('=')));
   const unlike = `has what its nodeSelector or node affinity asks for${asked && ` (${asked})`}`;
-  const isCordoned = vain.join().includes('(cordoned)');
+  const isCordoned = vain.some(({ isOff }) => isOff);
   const honor = `${isCordoned ? 'Uncordon it, or set' : 'Set'} \`nodeTaintsPolicy: Honor\` (Kubernetes 1.26 and newer) or \`whenUnsatisfiable: ScheduleAnyway\` in that constraint, give`;
   const way = atLeast(facts.version, 26) ? honor : isCordoned ? 'Uncordon it, give' : 'Give';
   const found: readonly (readonly [sign: string, why: string | false | undefined, remedy?: string])[] = [
@@ -150,7 +150,8 @@ export const waitingFor = (facts: Facts) => {
     ],
     [
       'spread', // kubernetes/kubernetes#106396
-      vain.length > 0 && `its topologySpreadConstraint counts ${listed(vain)}, where every Node keeps it away`,
+      vain.length > 0 &&
+        `its topologySpreadConstraint counts ${listed(vain.map(({ text }) => text))}, where every Node keeps it away`,
       `${way} the Pods a toleration, or a node affinity that leaves it out.${byGroups}`,
     ],
     ...facts.makers.map((workload) => {
