@@ -69,10 +69,7 @@ export const CLIENTS = clients({
     setting: `\`use-cluster-ip: true\` of its upstream${BY_CONTROLLER}`,
     source: 'nginx/kubernetes-ingress#9902',
   },
-  traefik: {
-    ...toClusterIp('service', 'traefik.ingress.kubernetes.io/service.nativelb', OR_OF_TRAEFIK),
-    ...TRAEFIK,
-  },
+  traefik: { ...toClusterIp('service', 'traefik.ingress.kubernetes.io/service.nativelb', OR_OF_TRAEFIK), ...TRAEFIK },
   'traefik/route': {
     setting: `\`nativeLB: true\` in the IngressRoute ${ON_KEPT}, or \`nativeLBByDefault\` of the provider (from 3.0)`,
     ...TRAEFIK,

@@ -8,8 +8,8 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin, podsOf } from './members.ts';
-import { ANY, BY_ITSELF, CLUSTER_LOCAL, HOSTED, NEW_FIELD } from './settings.ts';
-import { OUTSIDE, PROVIDERS, SHARED, asSet, byMarks, ifKept, isUpstream, readsHints, targetsOf } from './settings.ts';
+import { ANY, BY_ITSELF, CLUSTER_LOCAL, HOSTED, NEW_FIELD, OUTSIDE, PROVIDERS, SHARED, asSet } from './settings.ts';
+import { byMarks, ifKept, isUpstream, readsHints } from './settings.ts';
 import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, runsIn, splitText } from './gateways.ts';
 import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
 import type { Client } from './types.ts';
@@ -29,6 +29,20 @@ const waysIn = (entry: EntryObject, { entries }: BypassIndex) => {
   const gateways = [entry, ...entries.filter(isParent)];
   const [kind, names] = [entry.kind === 'Ingress' ? 'IngressClass' : 'GatewayClass', gateways.map(classOf)];
   return [...gateways, ...entries.filter((each) => each.kind === kind && names.includes(each.name))];
+};
+
+/** Type of the targets of an ALB, and what sets them, first in front: kubernetes-sigs/aws-load-balancer-controller#4029, #910, docs/guide/gateway/targetgroupconfig.md; without node ports Pods alone can be; default of EKS Auto Mode: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc */
+const targetsOf = (service: Service, entry: EntryObject, index: BypassIndex) => {
+  const ways = waysIn(entry, index);
+  const { kinds } = index;
+  const named = new Set([keyOf(service), ...ways.flatMap(({ parents }) => parents)]);
+  const own = [...(kinds.get('TargetGroupConfiguration') ?? []), ...(kinds.get('IngressClassParams') ?? [])].filter(
+    ({ namespace, name, services: [key = `${namespace}/${name}`] }) => named.has(key),
+  );
+  const set = [...own, service.metadata, ...ways].map((each) => each?.annotations ?? {});
+  const [type] = set.flatMap((each) => each['alb.ingress.kubernetes.io/target-type'] ?? []);
+  const isEks = ways.some(({ controller }) => controller.startsWith('eks.'));
+  return { set, type: type ?? (isEks || (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' ? 'ip' : 'instance') };
 };
 
 const controllerOf = (entry: EntryObject, index: BypassIndex) =>
@@ -82,7 +96,7 @@ const BY_ZONE_INGRESS =
 /** Instance targets of AWS are reached through node ports, and so are those of Google without network endpoint groups. */
 const takesNodePorts = (client: ClientName, entry: EntryObject, service: Service, index: BypassIndex): boolean =>
   entry.settings['nodePorts'] === 'true' ||
-  (client.startsWith('aws-alb') && targetsOf(service, waysIn(entry, index), index.kinds).type !== 'ip') ||
+  (client.startsWith('aws-alb') && targetsOf(service, entry, index).type !== 'ip') ||
   (client === 'avi' && service.spec?.type === 'NodePort') ||
   (client === 'f5-bigip' && /--pool-member-type[=\s]nodeport/.test(index.steering)) ||
   (client === 'gke-neg' &&
@@ -126,7 +140,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const [field, value] = entry.kind === 'Ingress' ? ['spec.ingressClassName', classOf(entry)] : ['service', key];
     const evidence = { object: objectTitle(entry), field, value: value === '' ? '(default)' : value };
     const isShared = client === 'ingress-nginx' && ways.some((each) => passesProxy(client, each.entry, service, index));
-    const kept = isShared ? SHARED : ifKept(client, ...targetsOf(service, waysIn(entry, index), index.kinds).set);
+    const kept = isShared ? SHARED : ifKept(client, ...targetsOf(service, entry, index).set);
     const redirect = client === 'cilium-redirect' ? ofRedirect(entry, index) : undefined;
     const called = service.spec?.clusterIP === 'None' ? { decides: UNCALLED, setting: '' } : kept;
     const plain = client === 'kube-apiserver' ? (index.isHosted ? HOSTED : called) : (redirect ?? kept);

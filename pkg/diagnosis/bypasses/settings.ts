@@ -270,35 +270,10 @@ export const OUTSIDE: Partial<Client> = {
   setting: 'a target group of the account and VPC of the cluster; of others no release keeps to zones (#4877, open)',
 };
 
-export type Kinds = ReadonlyMap<string, readonly EntryObject[]>;
-
-/** Type of the targets of an ALB, and what sets them, first in front: kubernetes-sigs/aws-load-balancer-controller#4029, #910, docs/guide/gateway/targetgroupconfig.md; without node ports Pods alone can be; default of EKS Auto Mode: awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-alb.adoc */
-export const targetsOf = (service: Service, ways: readonly EntryObject[], kinds: Kinds) => {
-  const named = new Set([keyOf(service), ...ways.flatMap(({ parents }) => parents)]);
-  const own = [...(kinds.get('TargetGroupConfiguration') ?? []), ...(kinds.get('IngressClassParams') ?? [])].filter(
-    ({ namespace, name, services: [key = `${namespace}/${name}`] }) => named.has(key),
-  );
-  const set = [...own, service.metadata, ...ways].map((each) => each?.annotations ?? {});
-  const [type] = set.flatMap((each) => each['alb.ingress.kubernetes.io/target-type'] ?? []);
-  const isEks = ways.some(({ controller }) => controller.startsWith('eks.'));
-  return { set, type: type ?? (isEks || (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' ? 'ip' : 'instance') };
-};
-
 /** kubernetes/ingress-nginx#4024 */
 export const SHARED = {
   decides: `${BY_ITSELF}; Ingresses of one Service share an upstream: the first that was created decides for all`,
 };
-
-/** Google's for clients of the VPC. */
-export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
-  spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
-  Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
-
-/** Whether it asks for zonal affinity, which counts with subsetting (not in v1): kubernetes/ingress-gce pkg/utils/common/finalizer.go */
-export const affinityOf = (service: Service): string[] =>
-  isInternalOnly(service) && !service.metadata?.finalizers?.includes('gke.networking.io/l4-ilb-v1')
-    ? [service.spec?.trafficDistribution === 'PreferClose' ? 'set' : 'unset']
-    : [];
 
 export const USE = 'istio.io/use-waypoint';
 export const namesWaypoint = ({ metadata }: Service): boolean => metadata?.labels?.[USE] !== undefined;

@@ -8,7 +8,7 @@ import { BOTH_ANNOTATIONS, readsPreferCloseOnly } from '../../upstream/proxy/hin
 import { askingAnnotation, distributionOf } from '../../upstream/wish.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { affinityOf, isInternalOnly } from '../bypasses/settings.ts';
+import { affinityOf, isInternalOnly } from './balancer.ts';
 import type { Facts } from './facts.ts';
 import type { Cause } from './reasons.ts';
 import { type Step, patchSpec, setKeys } from './remedy.ts';

@@ -1,4 +1,5 @@
 // What is known of a kind of load balancers, the kinds of which there are several, and ways in that need none.
+import type { Service } from '../../apis/core.ts';
 
 /** What a load balancer does with traffic from outside. */
 export interface Kind {
@@ -127,3 +128,14 @@ export const OTHER_ENTRY: Kind = {
   blind: `Nothing to do for a load balancer that checks spec.healthCheckNodePort: it leaves such Nodes out. Else: ${ANYWHERE}`,
   bare: 'drop it, unless its load balancer leaves them out by their health',
 };
+
+/** Google's for clients of the VPC. */
+export const isInternalOnly = ({ metadata, spec }: Service): boolean =>
+  spec?.loadBalancerClass === 'networking.gke.io/l4-regional-internal' ||
+  Object.entries(metadata?.annotations ?? {}).some((each) => each.join('=').endsWith('/load-balancer-type=Internal'));
+
+/** Whether it asks for zonal affinity, which counts with subsetting (not in v1): kubernetes/ingress-gce pkg/utils/common/finalizer.go */
+export const affinityOf = (service: Service): string[] =>
+  isInternalOnly(service) && !service.metadata?.finalizers?.includes('gke.networking.io/l4-ilb-v1')
+    ? [service.spec?.trafficDistribution === 'PreferClose' ? 'set' : 'unset']
+    : [];

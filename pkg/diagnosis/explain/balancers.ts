@@ -3,14 +3,13 @@ import type { Node } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { NODES_OF_BALANCER, addressesOf, isCrossZone } from '../bypasses/kinds.ts';
-import { affinityOf } from '../bypasses/settings.ts';
 import { listIn } from '../project/fields.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { EXTERNAL, POOLS, RANGES } from '../project/routers.ts';
 import type { RouterObject } from '../routers/types.ts';
 import { itemsOf } from '../snapshot.ts';
-import { ANYWHERE, type Kind, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, SUBNETS, TAILNET } from './balancer.ts';
-import { LATER, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
+import { ANYWHERE, type Kind, LATER, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, SUBNETS, TAILNET } from './balancer.ts';
+import { affinityOf, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
 import type { Facts } from './facts.ts';
 import { lastEvent } from './given.ts';
 
