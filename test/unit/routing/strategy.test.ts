@@ -57,8 +57,6 @@ describe('requestedStrategy', () => {
   for (const [name, object, expected] of [
     ['nothing', build({}, {}), undefined],
     ['no metadata', {}, undefined],
-    ['a label', build(label, {}), 'load-aware'],
-    ['an annotation', build({}, annotation), 'proportional'],
     ['both: the label wins', build(label, annotation), 'load-aware'],
     ['a label that is no strategy: the annotation', build({ [STRATEGY]: 'x' }, annotation), 'proportional'],
     ['a label that is our copy: the annotation decides', build(label, annotation, { labels: label }), 'proportional'],

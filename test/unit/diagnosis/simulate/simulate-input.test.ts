@@ -10,10 +10,6 @@ import { AUTO, EQUAL, ONE_EACH, UNEVEN, clusterOf, modeOf, outcomeOf, reportFor,
 import type { ClusterCase } from './cases.ts';
 
 describe('simulate: what-ifs', () => {
-  it('is null where nothing but the cluster as it is was asked about', () => {
-    expect(reportFor(UNEVEN).whatIf).to.equal(null);
-  });
-
   it('one more replica where the CPU is: Auto finds its shares', () => {
     const report = reportFor({ ...UNEVEN, service: AUTO }, { replicas: { a: 3 } });
     expect(report.whatIf).to.deep.equal({ replicas: { a: { before: 2, after: 3 } } });

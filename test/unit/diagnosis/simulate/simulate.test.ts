@@ -92,10 +92,6 @@ describe('simulate: modes side by side', () => {
     });
   }
 
-  it('names every mode in its fixed order, once', () => {
-    expect(reportFor(ONE_EACH).modes.map(({ mode }) => mode)).to.deep.equal([...MODE_NAMES]);
-  });
-
   it('gives figures by hand: shares 4 : 2 : 1, five endpoints', () => {
     const report = reportFor(UNEVEN, { gigabytesPerDay: 100 });
     const none = outcomeOf(report, 'none');
