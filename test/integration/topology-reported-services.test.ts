@@ -2165,6 +2165,21 @@ const ROWS: readonly ReportedRow[] = [
     /No ready endpoint of Service shop\/web is in c; .* make it there under spec\.replsets\[\]\.topologySpreadConstraints/,
   ],
   [
+    'https://github.com/awsdocs/amazon-eks-user-guide/issues/411',
+    {
+      spec: CLOSE,
+      endpoints: ['a:a', 'a:a', 'b:b'],
+      pods: { topologySpreadConstraints: [], ...asking('2') },
+      nodeLabels: { 'eks.amazonaws.com/sourceLaunchTemplateId': 'lt-a', 'eks.amazonaws.com/nodegroup': 'ng-a' },
+      extra: [nodeWith('node-2', 'c', { 'eks.amazonaws.com/nodegroup': 'ng-c' }), BUSY, SCALER],
+    },
+    'Ineffective',
+    'PodsNotSpread',
+    /^✗ ineffective: 67 %/,
+    /→ Nodes of c differ from others by their labels eks\.amazonaws\.com\/sourceLaunchTemplateId, and so .*`--balancing-ignore-label` for each\. Have a node group/,
+    /com\/nodegroup/,
+  ],
+  [
     'https://github.com/Azure/AKS/issues/1467',
     {
       spec: CLOSE,

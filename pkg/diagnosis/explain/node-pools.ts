@@ -57,6 +57,17 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
 
 const IN_AKS = // Azure/AKS#1467, #3146
   'Where AKS adds the Nodes, have a node pool for each zone, and AKS keep them even: `az aks update --resource-group <group> --name <cluster> --cluster-autoscaler-profile balance-similar-node-groups=true` (else one may get all new Nodes). ';
+const UNCOMPARED = // kubernetes/autoscaler processors/nodegroupset: compare_nodegroups.go, aws_nodegroups.go, azure_nodegroups.go
+  /(?:^|\/)(?:hostname|zone(?:-id)?|region|instance(?:-id|group)|nodegroup(?:-name)?|eniConfig|lifecycle|agentpool)$/;
+/** Labels by which the likest Node of the zone differs from one with its Pods, where machines are the same (awsdocs/amazon-eks-user-guide#411). */
+const differing = ({ nodes, hosts, index }: Facts, zone: string): readonly string[] => {
+  const host = nodes.find((node) => hosts.has(nameOf(node)) && zoneOfNode(node) !== zone)?.metadata?.labels;
+  const found = (index.nodesIn.get(zone) ?? []).map(({ metadata: { labels = {} } = {} }) =>
+    Object.keys({ ...host, ...labels }).filter((key) => host?.[key] !== labels[key] && !UNCOMPARED.test(key)),
+  );
+  const [keys = []] = found.sort((a, b) => a.length - b.length);
+  return host === undefined || keys.some((key) => key.endsWith('/instance-type')) ? [] : keys;
+};
 
 /** For zones none of whose Nodes takes more of its Pods (of none any with clients), to stand before another remedy; empty where none is seen, or there is room. */
 export const autoscalerRemedy = (facts: Facts, workload: Workload, empty: readonly string[]): string => {
@@ -71,7 +82,8 @@ export const autoscalerRemedy = (facts: Facts, workload: Workload, empty: readon
   if (seen === undefined) return isAks ? IN_AKS : '';
   // cluster-autoscaler/FAQ.md of kubernetes/autoscaler, #3309; #2503, #3515, #5352, #7812
   const start = `Start the Cluster Autoscaler (${seen.kind} ${seen.namespace}/${seen.name}) with \`--balance-similar-node-groups\` (\`extraArgs\` of its chart): else one node group may get all new Nodes. `;
-  return `${seen.steering?.includes('balance-similar') ? '' : start}Have a node group that takes these Pods, with a minimum size of 1, in each zone, ${listed(full)} too: the Cluster Autoscaler balances groups of one instance type with the same labels but for the zone (others: \`--balancing-ignore-label\`), and may not find one of size 0 similar, whatever its tags say. `;
+  const keys = full.flatMap((zone) => differing(facts, zone)).filter((key) => !seen.steering?.includes(key));
+  return `${seen.steering?.includes('balance-similar') ? '' : start}${keys.length > 0 ? `Nodes of ${listed(full)} differ from others by their labels ${listed(keys)}, and so their groups are not balanced: where they are meant to be alike, start the Cluster Autoscaler with \`--balancing-ignore-label\` for each. ` : ''}Have a node group that takes these Pods, with a minimum size of 1, in each zone, ${listed(full)} too: the Cluster Autoscaler balances groups of one instance type with the same labels but for the zone (others: \`--balancing-ignore-label\`), and may not find one of size 0 similar, whatever its tags say. `;
 };
 
 export const runsOnFargate = ({ endpoints, index }: Facts): boolean =>
