@@ -900,6 +900,23 @@ const ROWS: readonly ReportedRow[] = [
     /enters through no Node that is seen; nothing among these objects announces its address/,
     /which CiliumLoadBalancerIPPools only give\. → Create a CiliumL2AnnouncementPolicy or a CiliumBGPClusterConfig/,
   ],
+  // Also ionfury/homelab#236
+  [
+    'https://github.com/cilium/cilium/issues/33076',
+    {
+      plane: cilium('1.16.0'),
+      extra: [
+        ASSIGNED,
+        beside('cilium.io/v2alpha1', 'CiliumLoadBalancerIPPool', {}),
+        beside('cilium.io/v2', 'CiliumBGPClusterConfig', {}),
+        beside('cilium.io/v2', 'CiliumBGPAdvertisement', { advertisements: [{ advertisementType: 'Service' }] }, EDGE),
+      ],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /enters through no Node that is seen; what announces addresses \(edge\) does not select the Service/,
+    / → Have one of these select it: over BGP Cilium announces no Service without a `selector`/,
+  ],
   [
     'https://github.com/metallb/metallb/issues/1561',
     { endpoints: ['a:a', 'b:b', 'c:c'], extra: [ASSIGNED, advertisement('IPAddressPool', {})] },

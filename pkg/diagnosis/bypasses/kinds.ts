@@ -77,7 +77,7 @@ const ROUTERS: readonly RouteKind[] = [
   ['metallb.io/v1beta1', 'IPAddressPool L2Advertisement BGPAdvertisement', 'anywhere'],
   ['metallb.io/v1beta2', 'BGPPeer', 'anywhere'],
   ['cilium.io/v2alpha1', 'CiliumL2AnnouncementPolicy CiliumBGPPeeringPolicy', 'cluster'],
-  ['cilium.io/v2', 'CiliumBGPClusterConfig CiliumLoadBalancerIPPool', 'cluster'],
+  ['cilium.io/v2', 'CiliumBGPClusterConfig CiliumBGPAdvertisement CiliumLoadBalancerIPPool', 'cluster'],
 ];
 
 const eachAlone = (rows: readonly RouteKind[]) =>

@@ -1,6 +1,7 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
-import type { Node } from '../../apis/core.ts';
+import type { Node, Service } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { NODES_OF_BALANCER, addressesOf, isCrossZone } from '../bypasses/kinds.ts';
 import { listIn } from '../project/fields.ts';
@@ -12,6 +13,7 @@ import { ANYWHERE, type Kind, LATER, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, S
 import { affinityOf, anyNode, eitherWay, oneNode, overBgp } from './balancer.ts';
 import type { Facts } from './facts.ts';
 import { lastEvent } from './given.ts';
+import { listed } from './reasons.ts';
 
 const selects = (annotation: string): string =>
   ` Or a Service for each zone, with the annotation \`${annotation}\` (\`topology.kubernetes.io/zone=<zone>\`), which selects the Nodes that take it.`;
@@ -227,11 +229,23 @@ export const leftOutOf = ({ nodes, version, index: { bypasses } }: Facts): reado
   return nodes.filter((node) => (isOld && isMaster(node)) || (!atLeast(version, 19) && node.spec?.unschedulable));
 };
 
+/** By its labels, to which Cilium adds two. */
+const isMeant = ({ metadata }: Service, { services = [{}] }: RouterObject): boolean => {
+  const { labels, name = '', namespace = '' } = metadata ?? {};
+  const own = { ...labels, 'io.kubernetes.service.name': name, 'io.kubernetes.service.namespace': namespace };
+  return services.some((selector) => matchesSelector(selector, own));
+};
+
 /** What announces addresses of the Service: of every pool, where it or the Service names none. */
 export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObject[] => {
   const [, pool = ''] = Object.entries(service.metadata?.annotations ?? {}).find(([key]) => POOL.test(key)) ?? [];
   const { type, externalIPs = [] } = service.spec ?? {};
-  return itemsOf(snapshot.routers).filter(({ kind, settings }) => {
+  const all = itemsOf(snapshot.routers);
+  const meant = all.filter((own) => isMeant(service, own));
+  // Without one that selects the Service a CiliumBGPClusterConfig announces nothing.
+  const isOffer = ({ kind }: RouterObject): boolean => kind === 'CiliumBGPAdvertisement';
+  const isOffered = meant.some(isOffer) || !all.some(isOffer);
+  return meant.filter(({ kind, settings }) => {
     const { [POOLS]: pools = '', [RANGES]: ranges = '', [EXTERNAL]: externals = '' } = settings;
     const isIn = (text: string, own: readonly string[]): boolean => {
       const keys = text.split(',').flatMap((range) => keyOfRange(range) ?? []);
@@ -239,7 +253,8 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
     };
     if (kind === CALICO) return isIn(ranges, addressesOf(service)) || isIn(externals, externalIPs as string[]);
     const isKnown = type === 'LoadBalancer' && FAMILIES.some(({ modes = {} }) => Object.hasOwn(modes, kind));
-    return isKnown && (pool === '' || pools === '' || pools.split(',').includes(pool));
+    const isChosen = isOffered || kind !== 'CiliumBGPClusterConfig';
+    return isKnown && isChosen && (pool === '' || pools === '' || pools.split(',').includes(pool));
   });
 };
 
@@ -247,12 +262,15 @@ export const announcersOf = ({ service, snapshot }: Facts): readonly RouterObjec
 const NOT_MADE = /LoadBalancerFailed$|^Failed(?:Build|Deploy)Model$|^AllocationFailed$/;
 const APART =
   'Give it the annotation `load-balancer.hetzner.cloud/node-selector` (`topology.kubernetes.io/region=<location>`), which selects Nodes of its own network zone alone: beside those of another it is not made.';
+const TO_MEAN = 'Have one of these select it: over BGP Cilium announces no Service without a `selector`.';
 
 /** Why nothing enters: pools only give addresses (metallb/metallb#1561, cilium/cilium#39023), or it has none, as what makes it says, or takes Nodes of one network alone. */
 const unmade = (facts: Facts, { pool = ['', ''], networks = [] }: Kind, isQuiet: boolean): Kind['unannounced'] => {
   const announced = `Create ${pool[1]}. Nothing to do where routers have a route of their own to it.`;
   const given = `nothing among these objects announces its address, which ${pool[0]}s only give`;
-  if (isQuiet) return { why: given, said: '', remedy: announced };
+  const others = itemsOf(facts.snapshot.routers).flatMap((own) => (isMeant(facts.service, own) ? [] : own.name));
+  const unmeant = `what announces addresses (${listed(others)}) does not select the Service`;
+  if (isQuiet) return others.length > 0 ? { why: unmeant, remedy: TO_MEAN } : { why: given, remedy: announced };
   const why = 'no load balancer was made for it';
   const { spec, metadata } = facts.service;
   if (spec?.type !== 'LoadBalancer' || listIn(facts.service, 'status.loadBalancer.ingress').length > 0)

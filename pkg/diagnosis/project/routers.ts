@@ -225,9 +225,16 @@ export const routerOf = (object: Fields, metadata: Metadata): RouterObject | und
     default: {
       const selectors = [...listIn(object, 'spec.nodeSelectors'), fieldsIn(object, 'spec.nodeSelector')];
       const nodes = selectors.filter((each) => Object.keys(each).length > 0).map(selectorOf);
-      const settings = Object.fromEntries(scalarsIn(fieldsIn(object, 'spec'), 'spec'));
+      const spec = fieldsIn(object, 'spec');
+      const offers = [...listIn(spec, 'advertisements'), ...listIn(spec, 'virtualRouters'), spec];
+      const services = offers.flatMap(({ advertisementType: of = 'Service', selector, serviceSelector = selector }) =>
+        serviceSelector === undefined || of !== 'Service' ? [] : selectorOf(serviceSelector),
+      );
+      // Over BGP Cilium announces no Service without a selector (cilium/cilium#33076).
+      const isPicky = /^CiliumBGP(?:Adv|Peer)/.test(kind) || (services.length > 0 && kind.startsWith('CiliumL2'));
       // Its name before Cilium 1.16.
-      return { ...own, kind: kind.replace('BGPPeeringPolicy', 'BGPClusterConfig'), nodes, settings };
+      const named = { ...own, kind: kind.replace('BGPPeeringPolicy', 'BGPClusterConfig'), nodes };
+      return { ...named, settings: Object.fromEntries(scalarsIn(spec, 'spec')), ...(isPicky && { services }) };
     }
   }
 };

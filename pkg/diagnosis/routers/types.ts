@@ -21,6 +21,8 @@ export interface RouterObject {
   /** `args`: command and arguments. */
   readonly containers: readonly Readonly<{ name: string; image: string; args: readonly string[]; env: StringMap }>[];
   readonly configMaps: readonly string[];
+  /** Alternatives by which it selects the Services that it announces; undefined: every Service. */
+  readonly services?: readonly LabelSelector[];
   /** Settings of a ConfigMap or custom resource, by dotted path. */
   readonly settings: StringMap;
   /** Some Pods of the DaemonSet are not of its present template. */
