@@ -2,12 +2,14 @@
 import { expect } from 'chai';
 import { beforeEach, describe, it } from 'mocha';
 import nock from 'nock';
+import fc from 'fast-check';
 import type { PrometheusSourceConfiguration } from '../../../pkg/apis/config/load-sources.ts';
 import { createPrometheus, fillTemplate } from '../../../pkg/metrics/prometheus.ts';
 import { type ClosableSource, LoadError, type LoadQuery, type LoadReading } from '../../../pkg/metrics/types.ts';
 import { rejection } from '../../fixtures/eventually.ts';
 import { type FakeClock, createFakeClock } from '../../fixtures/fake-clock.ts';
 import { useScriptedServer } from '../../fixtures/scripted-server.ts';
+import { upTo } from '../../support/depth.ts';
 
 const SERVER = 'http://prometheus.test:9090';
 const PATH = '/api/v1/query';
@@ -158,5 +160,12 @@ describe('PromQL template', () => {
   it('refuses what is too long once names are put in', () => {
     const long = { namespace: 'n', service: 'x'.repeat(63) };
     expect(() => fillTemplate('$service '.repeat(1_200), long)).to.throw(LoadError, 'longer than 65536');
+  });
+
+  it('leaves queries without variables alone, whatever they are', () => {
+    const part = fc.constantFrom('"', "'", '`', '\\', '\n', '#', '=~', '{', '}', 'x', ' ', '$servic', '$', '(');
+    const template = fc.array(part, { maxLength: 20 }).map((parts) => parts.join(''));
+    const check = (text: string): void => void expect(fillTemplate(text, values)).to.equal(text);
+    fc.assert(fc.property(template, check), { numRuns: upTo(5_000) });
   });
 });

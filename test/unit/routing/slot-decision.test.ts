@@ -104,6 +104,15 @@ describe('parseApplied', () => {
       malformed: false,
     });
   });
+
+  it('survives any text', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        const { record, malformed: isMalformed } = parseApplied(text);
+        if (isMalformed) expect(record).to.deep.equal({});
+      }),
+    );
+  });
 });
 
 describe('formatApplied', () => {

@@ -246,6 +246,16 @@ describe('proof: the verdict about a Service', () => {
   const counts = fc.dictionary(fc.constantFrom(...OUTCOMES), fc.nat({ max: 50 })) as fc.Arbitrary<OutcomeCounts>;
   const many = fc.dictionary(fc.constantFrom('n1', 'n2', 'n3', 'n4'), counts);
 
+  it('one more Node that honors hints never makes it False', () => {
+    fc.assert(
+      fc.property(many, fc.integer({ min: 1, max: 100 }), (given, honored) => {
+        const before = verdictOf(nodes(given));
+        const after = verdictOf(nodes({ ...given, n9: { Honored: honored } }));
+        expect(after.status).to.equal(before.status === 'False' ? 'False' : 'True');
+      }),
+    );
+  });
+
   it('is False only with Nodes at fault, each with three connections or more', () => {
     fc.assert(
       fc.property(many, (given) => {
