@@ -15,7 +15,7 @@ import { print } from '../output.ts';
 
 export const explain = topologyCommand({
   name: 'explain',
-  summary: 'Why traffic to a Service crosses zones: wanted, given, used, effective, and first cause with its remedy',
+  summary: 'Why traffic to a Service crosses zones: wanted, given, used, effective, the first cause and its remedy',
   examples: [
     ['One screen', 'explain web -n shop'],
     ['With the bytes that the traffic-meters measured, and what they cost', 'explain web -n shop --measured'],

@@ -21,7 +21,7 @@ const IMPROVABLE = 'improvable';
 
 export const simulate = topologyCommand({
   name: 'simulate',
-  summary: 'Every way to route a Service by zone side by side: where traffic goes, overload, cost, which one to choose',
+  summary: 'Every way to route a Service by zone, side by side: where traffic goes, overload, cost, and which is best',
   examples: [
     ['Clients assumed to be where the CPU of the Nodes is', 'simulate web -n shop'],
     ['What 500 GB a day costs in each mode, at AWS prices', 'simulate shop/web --gb-per-day 500'],
