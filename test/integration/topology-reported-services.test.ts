@@ -202,6 +202,7 @@ const REDIRECT = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
 });
 const HELM_RELEASE = { 'meta.helm.sh/release-name': 'ck-network' };
 const MAXSCALE = podsWith({ image: 'mariadb/maxscale:24.02', args: ['--host=web-0.web.shop.svc.cluster.local'] });
+const SECOND = { name: 'web-2' };
 const OF_WORKER = { ...sliceOf('web-2', [{ addresses: ['10.1.0.99'], targetRef: { name: 'worker-0' } }]), ports: null };
 const OWN_CACHE = daemonSet('node-local-dns', 'k8s-dns-node-cache:1.23.1', 'c', {
   args: ['-localip', '169.254.20.10'],
@@ -457,12 +458,33 @@ const ROWS: readonly ReportedRow[] = [
     {
       endpoints: ['a:a', 'b:b', 'c:c'],
       pods: { containers: [{ image: 'web', ports: [{ containerPort: 8080 }] }] },
-      extra: [beside('apps/v1', 'StatefulSet', podsWith({ image: 'x' }, { app: 'web' }), { name: 'web-2' })],
+      extra: [beside('apps/v1', 'StatefulSet', podsWith({ image: 'x' }, { app: 'web' }), SECOND)],
     },
     'Effective',
     'PortOfSomePods',
     /^! .*; not all of its Pods are seen to have its port/,
     /selects Pods of StatefulSet web-2 too, whose containers name no port 8080/,
+  ],
+  [
+    'https://github.com/haproxytech/kubernetes-ingress/issues/737',
+    {
+      spec: { ports: [{ name: 'http', port: 80, targetPort: 'http' }] },
+      pods: { containers: [{ image: 'web', ports: [{ containerPort: 8080 }] }] },
+      extra: [
+        beside(
+          'apps/v1',
+          'StatefulSet',
+          podsWith({ image: 'x', ports: [{ containerPort: 9090 }] }, { app: 'web' }),
+          SECOND,
+        ),
+        { ...sliceOf('web-3', [{ addresses: ['10.1.0.99'], zone: 'a' }]), ports: [{ name: 'http', port: 9090 }] },
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /recognised topology setting; 33 %/,
+    /Set `spec\.trafficDistribution/,
+    /PortOfSomePods/,
   ],
   // Also kubernetes/kubernetes#132678
   [

@@ -48,7 +48,7 @@ export const DIAGNOSIS_REASONS = {
   ZoneFailsHealthCheck:
     'Run a Pod in every zone of the load balancer. Where it keeps to zones (an NLB with cross-zone load balancing off), clients of its address in that zone fail.',
   PublishedNotReady:
-    'Set `publishNotReadyAddresses: false` on the Service of clients, and keep it on a headless one where peers need it.',
+    'Set `publishNotReadyAddresses: false` on the Service of clients, and keep it on a headless one where peers need it. See why the Pods are not ready.',
   ZoneIsNone: 'Use pools with zones, or leave what crosses there out of account: no object shows it.',
   PolicyIgnored:
     'Update the data plane: kube-proxy reads it from 1.22 on (on Windows from 1.27), Calico eBPF from 3.26.5, Cilium from 1.13, AntreaProxy from 1.7, kube-router from 2.1, OVN-Kubernetes from OpenShift 4.11 on; of Kube-OVN no release that was examined does (kube-ovn#7364): there `--enable-lb=false` leaves Services to kube-proxy.',

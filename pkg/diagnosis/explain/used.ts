@@ -8,7 +8,7 @@ import { behaviourOf, firstRelease } from '../routers/behaviour.ts';
 import { MENDED, type RouterAnswer, imageVersion } from '../routers/kube-proxy.ts';
 import { PLANES, type Setting } from '../routers/planes.ts';
 import type { Fix } from './ask.ts';
-import { type Facts, portOfPods } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { workloadTitle } from './scheduler.ts';
 import { racedNodes } from './snapshot-index.ts';
 import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed, remedyOf } from './reasons.ts';
@@ -244,14 +244,14 @@ export const failingCauses = (facts: Facts): Cause[] => {
   const portless = `The selector of Service ${name} takes Pods without its port too (${listed(bare.map(({ targetRef, addresses }) => targetRef?.name ?? addresses.join()))}): ingress-nginx 1.4.0 sends to them, at port 0, and these requests fail (502); a newer release does not.`;
   const callers = facts.callers.filter(({ runner }) => runner.name !== workloads[0]?.name);
   const isAsked = service.spec?.clusterIP !== 'None' || callers.length > 0;
-  // tektoncd/operator#3228, vllm-project/semantic-router#2039
-  const ports = (service.spec?.ports ?? []).map((own) => portOfPods(facts, own));
+  // tektoncd/operator#3228, vllm-project/semantic-router#2039; by its name each Pod may have another number (haproxytech/kubernetes-ingress#737)
+  const ports = [...new Set(slices.flatMap(({ ports: own }) => (own ?? []).flatMap(({ port }) => port ?? [])))];
   const having = workloads.filter((own) => ports.some((port) => own.ports.includes(port)));
   const images = new Set(having.flatMap((own) => own.images));
   const others = workloads.filter((own) => own.images[0] && !own.images.some((image) => images.has(image)));
   const mixed = `Service ${name} selects Pods of ${listed(others.map(workloadTitle))} too, whose containers name no port ${listed(ports.map(String))}: where nothing listens there, connections that are sent to them fail.`;
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
-  const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail.`;
+  const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail, unless it answers all the same.`;
   const zoneless = (): string =>
     `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
   return [
