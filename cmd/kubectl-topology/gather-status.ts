@@ -98,7 +98,6 @@ export const gatherStatus = async (options: GatherOptions): Promise<StatusEviden
         await listObjects(client, source, take, { namespace: within, signal });
       } catch (error) {
         const why = readRefusalOf(error, source);
-        if (why === undefined) throw error;
         const where = within === undefined ? '' : ` in namespace ${within}`;
         unseen.push({ what: source.resource.plural, why: `${why}${where}` });
       }

@@ -124,6 +124,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'minio.min.io': { replicas: 'spec.pools, by another pool (the servers of one do not change)' },
   // mongodb/mongodb-kubernetes-operator api/v1/mongodbcommunity_types.go
   'mongodbcommunity.mongodb.com': { replicas: 'spec.members', template: 'spec.statefulSet.spec.template' },
+  'tempo.grafana.com': { template: 'spec.replicationZones (operator from August 2026)' }, // grafana/tempo-operator#1578
   'dragonflydb.io': IN_SPEC, // dragonflydb/dragonfly-operator api/v1alpha1/dragonfly_types.go
   'core.humio.com': { service: 'spec.humioServiceAnnotations', replicas: 'spec.nodeCount' },
   // VictoriaMetrics/operator#1634, api/operator/v1beta1, vmextra_types.go and vmcluster_types.go

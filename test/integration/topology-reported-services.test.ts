@@ -1640,7 +1640,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'NoLocalEndpoints',
     /^✗ ineffective: no share can be predicted \(its local redirect fails for some clients\)/,
-    /what others in that network send gets no answer\. → Run Cilium 1\.15 or newer, or that Pod without `hostNetwork`/,
+    /and elsewhere the Pods of the Service \(cilium\/cilium#28918, #18603\).* → Run that Pod without `hostNetwork`, or Cilium 1/,
   ],
   [
     'https://github.com/cloudnativelabs/kube-router/issues/1774',
@@ -1780,6 +1780,15 @@ const ROWS: readonly ReportedRow[] = [
     /^\? not known: .*endpoints of other clusters get a share/,
     /kubectl annotate service web -n shop --overwrite service\.cilium\.io\/affinity=local/,
     /leaves out/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/60951',
+    { spec: { selector: undefined }, endpoints: [''], extra: [AMBIENT, ZTUNNEL] },
+    'NotWanted',
+    'NoSelector',
+    /^✗ all clients seen go through istio-ambient .*no endpoint has a zone/,
+    /no endpoint of a Service without a selector, .* For istio-ambient: a selector for its Pods/,
+    /could prefer/,
   ],
   // The field of the Service is newer than the cluster, and the annotation than Istio.
   [
@@ -2033,6 +2042,14 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ clients may keep to one endpoint \(StickyClients\); not wanted: /,
     /Cilium replaces the cluster IP .*the sidecar of Linkerd \(Pod shop\/client\) .*socketLB\.hostNamespaceOnly=true/,
     /put a proxy in between|BYPASSED/,
+  ],
+  [
+    'https://github.com/linkerd/linkerd2/issues/11043',
+    { version: '1.26.2', extra: [MESHED] },
+    'NotWanted',
+    'NotRequested',
+    /linkerd \(Pod shop\/client\) goes around it, by the same hints$/,
+    /among the rest its proxy prefers those that answer fast \(EWMA of latency\), which no setting changes/,
   ],
   [
     'https://github.com/linkerd/linkerd2/issues/10788',

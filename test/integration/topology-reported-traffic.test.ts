@@ -852,6 +852,21 @@ const ROWS: readonly ReportedRow[] = [
     /picks/,
   ],
   [
+    'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/373',
+    {
+      annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' },
+      spec: { type: 'LoadBalancer' },
+      endpoints: ['a:a', 'a:a', 'a:a'],
+      pods: { nodeSelector: { 'topology.kubernetes.io/region': 'fsn1' } },
+      extra: [nodeWith('node-a', 'a', { 'topology.kubernetes.io/region': 'fsn1' })],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside enters through any Node that the load balancer of Hetzner picks/,
+    /node-selector.*of one Service whose Pods are held in a region, .* PodsNotSpread .* → Where that is meant/,
+    /Give these zones Nodes/,
+  ],
+  [
     'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/247',
     {
       annotations: { 'load-balancer.hetzner.cloud/location': 'fsn1' },

@@ -54,10 +54,11 @@ export const listObjects = async (
   return (await except(anew(), (error) => optional && isNotFound(error))) ?? true;
 };
 
-/** Why a kind may not be read; undefined for errors that end the command. */
-export const readRefusalOf = (error: unknown, { resource }: Pick<Source, 'resource'>): string | undefined => {
+/** Why a kind may not be read; throws errors that end the command. */
+export const readRefusalOf = (error: unknown, { resource }: Pick<Source, 'resource'>): string => {
   if (isForbidden(error)) return `you may not list ${resource.plural}`;
-  return isNotFound(error) ? `the cluster serves no ${resource.plural}` : undefined;
+  if (isNotFound(error)) return `the cluster serves no ${resource.plural}`;
+  throw error;
 };
 
 /** The API server's version; undefined where it does not answer. */
@@ -144,7 +145,6 @@ export const readCluster = async (client: Client, options: ReadOptions): Promise
       if (!isAll) partly.set(name, `there are more ${source.resource.plural} than are read`);
     } catch (error) {
       const why = readRefusalOf(error, source);
-      if (why === undefined) throw error;
       if (source.evidence !== true) missing.set(name, why);
       else if (isForbidden(error)) partly.set(name, why);
     }

@@ -1,15 +1,13 @@
 // The flow controller's own metrics: what loops see, plan and write, and what goes wrong.
-import type { TurnFigures } from '../../flow/assemble/job.ts';
+import type { FindingsInput } from '../../flow/assemble/conditions.ts';
 import { type Metrics, SERVICE_LABELS, type Sample, limitServices, seriesLabels } from '../../telemetry/metrics.ts';
 
-export interface ServiceFigures {
+export interface ServiceFigures extends Pick<FindingsInput, 'figures'> {
   readonly namespace: string;
   readonly service: string;
   readonly strategy: string;
   /** By condition. */
   readonly findings: Readonly<Record<'Observed' | 'Effective' | 'Stable', { readonly reason: string }>>;
-  /** Undefined while nothing is known of demand. */
-  readonly figures: TurnFigures | undefined;
   /** Since the newest sample ended, seconds; undefined before there was one. */
   readonly sampleAge: number | undefined;
 }

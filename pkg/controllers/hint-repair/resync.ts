@@ -11,18 +11,17 @@ import { ifFound } from '../../kubernetes/errors.ts';
 import type { LeaseWatch } from '../../kubernetes/lease.ts';
 import { sleep } from '../../kubernetes/wait.ts';
 import { DONE, type EventInput, type Reconciler, type Result, type Uses } from '../../kubernetes/types.ts';
-
-const zonesOf = ({ hints }: Endpoint): string[] => (hints?.forZones ?? []).map(({ name }) => name);
+import { hintedZones } from '../../upstream/features.ts';
 
 /** An endpoint that is not ready has hints for no client, or none where its writer changes `ready` in place. */
 const isForClients = (endpoint: Endpoint, rebuilt: boolean): boolean =>
   !isEndpointReady(endpoint) &&
   isZoneName(endpoint.zone) &&
-  zonesOf(endpoint).some((name) => !rebuilt || !isNowhere(name));
+  hintedZones(endpoint).some((name) => !rebuilt || !isNowhere(name));
 
 const lacksHints = (endpoint: Endpoint, rebuilt: boolean): boolean => {
   if (!isZoneName(endpoint.zone)) return false;
-  const zones = zonesOf(endpoint);
+  const zones = hintedZones(endpoint);
   return isEndpointReady(endpoint) ? !zones.includes(endpoint.zone) : rebuilt && zones.length === 0;
 };
 
@@ -49,7 +48,7 @@ export const needsResync = (slice: EndpointSlice, chosen = false): boolean => {
 /** Whether the slice holds hints of a plan, which one more write would take away if its planner is known to be gone. */
 export const holdsPlan = (slice: EndpointSlice): boolean => {
   if (!isPlannedStrategy(strategyOfSlice(slice)) || !isOpen(slice)) return false;
-  return (slice.endpoints ?? []).some((endpoint) => zonesOf(endpoint).length > 0);
+  return (slice.endpoints ?? []).some((endpoint) => hintedZones(endpoint).length > 0);
 };
 
 interface ResyncTask {

@@ -255,11 +255,12 @@ export const CLIENTS = clients({
   },
   kmesh: { decides: 'it chooses in the kernel; by PreferClose from late 2024 on', source: 'kmesh-net/kmesh#418, #900' },
   linkerd: {
-    decides: 'its destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for',
+    decides:
+      'its destination controller filters by hints for zones (from stable-2.12), whatever the Service asks for, and among the rest its proxy prefers those that answer fast (EWMA of latency), which no setting changes',
     byHints: true,
     image: /linkerd\/(?:proxy|controller):/,
     since: { hints: { major: 2, minor: 12 }, local: { major: 2, minor: 13 } },
-    source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186, #10925',
+    source: 'linkerd/linkerd2 controller/api/destination; #6698, #10186, #10925, #11043',
   },
   'linkerd/hazl': {
     decides:

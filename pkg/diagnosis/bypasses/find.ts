@@ -221,7 +221,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   ];
   // ztunnel sends to the waypoint where there is one.
   const isSaid = ({ client, entry }: Found): boolean =>
-    (client === 'istio-ambient' && found.some((by) => by.client === 'istio-waypoint')) ||
+    (client.startsWith('istio-ambient') && found.some((by) => by.client === 'istio-waypoint')) ||
     found.some((by) => by.client.startsWith('aws-') && (by.entry?.kind ?? 'Service') === entry?.settings['madeFor']);
   const ways = found.filter((each) => !isSaid(each));
   const others = callers.filter((own) => !selects(service, own) && !isInterceptor(own));
@@ -238,7 +238,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const { own = client === 'node-local-dns' ? index.ofCache : {} } = seen;
     // All connections to its cluster IP (cilium/cilium#48738); the Service of a Gateway has no selector.
     const isOfEnvoy = client === 'cilium-envoy' && hasSelector(service);
-    const isTaken = isOfEnvoy || (isWaypoint && found.some((each) => each.client === 'istio-ambient' && each.all));
+    const isTaken = isOfEnvoy || (isWaypoint && found.some((each) => /ambient/.test(each.client) && each.all));
     const route = (isOfRoutes && !possible) || undefined;
     const all = seen.all === true || isTaken || route || (!isUsed && client.startsWith('aws-ip-'));
     const plain = CLIENTS[client];

@@ -88,8 +88,9 @@ export const ofRedirect = ({ namespace, takers, settings }: EntryObject, { pods,
   const own = takers && pods.get(namespace)?.filter((pod) => pod.ready && matchesSelector(takers, pod.labels));
   if (own?.some(({ inHost }) => inHost) && isOf(/\bcilium:v1\.(?:\d|1[0-4])\./)) {
     const decides =
-      'Cilium hands what Pods send to it to a Pod on their own Node; that one is in the network of the host, and up to Cilium 1.14 what others in that network send gets no answer';
-    return { decides, setting: 'Cilium 1.15 or newer, or that Pod without `hostNetwork`', fails: true } as const;
+      'its Pod is in the network of the host: what other Pods send was seen to reach that one, and elsewhere the Pods of the Service (cilium/cilium#28918, #18603), and up to Cilium 1.14 what others in that network send gets no answer';
+    const setting = 'that Pod without `hostNetwork`, or Cilium 1.15 or newer for what others in that network send';
+    return { decides, setting, fails: true, unsure: true } as const;
   }
   const bare = nodes.map(nameOf).filter((node) => own?.every(({ nodeName }) => nodeName !== node));
   if (own === undefined || own.length === 0 || bare.length === 0) return undefined;

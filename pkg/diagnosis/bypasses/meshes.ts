@@ -4,6 +4,7 @@ import { objectTitle, refOf } from '../../apis/values.ts';
 import { compareVersions } from '../../routing/version.ts';
 import { keyOfAddress, keyOfRange } from '../../traffic/addresses.ts';
 import { versionText } from '../../upstream/proxy/hint-rule.ts';
+import { hasSelector } from '../models/lookup.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
@@ -108,6 +109,7 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
   const all = areKnown && taken.length === clients.length;
   const marks = taken.map((pod) => ({ object: `Pod ${pod.namespace}/${pod.name}`, field: 'ambient', value: 'true' }));
   const [evidence = marks[0]] = byDaemonSet('ztunnel', 'istio-ambient', daemonSets).map((each) => each.evidence);
-  const ztunnel: Found[] = evidence ? [{ client: 'istio-ambient', evidence, all }] : [];
+  const client = hasSelector(service) ? 'istio-ambient' : 'istio-ambient/unselected';
+  const ztunnel: Found[] = evidence ? [{ client, evidence, all }] : [];
   return [...sidecars, ...ztunnel, ...byDaemonSet('kmesh', 'kmesh', daemonSets)];
 };

@@ -250,6 +250,12 @@ export const OTHERS = {
     source: 'cilium/cilium pkg/clustermesh/selectbackends.go; #31609',
     unless: NOT_GLOBAL,
   },
+  'istio-ambient/unselected': {
+    decides:
+      'ztunnel was seen to have no endpoint of a Service without a selector, so that connections to it fail; by the source of newer releases it has those whose slices name Pods (`targetRef`), with the zones of their Nodes: `istioctl ztunnel-config services` shows what it has',
+    setting: 'a selector for its Pods, which what writes the Service has to set',
+    source: 'istio/istio#60951, #51921, pilot/pkg/serviceregistry/kube/controller/ambient/workloads.go',
+  },
   'istio-entry': {
     decides: 'for its hosts proxies of Istio choose among the Pods, not by hints or settings of the Service',
     setting: 'a DestinationRule for its host with `outlierDetection`',

@@ -1,6 +1,6 @@
 // By which Node traffic from outside enters a Service, by the kind of load balancer that is there.
 import { type Node, type Service, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
-import { countBy, nameOf } from '../../apis/values.ts';
+import { countBy, defined, nameOf } from '../../apis/values.ts';
 import { isControlPlane, isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, addressesOf, withLabels } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
@@ -178,17 +178,16 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const asked = `Service ${name} has ${policyText(facts)}`;
-  const fails = (evidence: string, remedy: string): Cause[] => [
-    cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy),
+  const fails = (evidence: string, remedy: string, fix?: readonly string[]): Cause[] => [
+    { ...cause('effective', 'ZoneFailsHealthCheck', `${asked}${evidence}`, remedy), ...defined({ fix }) },
   ];
-  if (failure)
-    return fails(`; ${failure.why}.${failure.said ?? ''}`, failure.remedy).map((own) => ({ ...own, fix: [] }));
+  if (failure) return fails(`; ${failure.why}.${failure.said ?? ''}`, failure.remedy, []);
   if (endpoints[0]?.address === PLACEHOLDER) return [];
   const hosts = [...facts.hosts];
   if (isMarked) {
     const evidence = `, and all Nodes have the label \`${EXCLUDED}\`, with which none may take its traffic from outside.`;
     const fix = [`kubectl label node ${hosts.join(' ')} ${EXCLUDED}-`];
-    return fails(evidence, `${MARKED_REMEDY}${leavesOut ?? ''}`).map((own) => ({ ...own, fix }));
+    return fails(evidence, `${MARKED_REMEDY}${leavesOut ?? ''}`, fix);
   }
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
@@ -197,7 +196,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
     const isOfMasters = unused.some((node) => hosts.includes(nameOf(node)));
     const remedy = policy === 'Local' ? (isOfMasters ? `Off masters: ${ELSEWHERE}` : STRANDED_REMEDY) : NARROW_REMEDY;
     const open = takers.length === 0 ? LET_REMEDY : remedy;
-    return fails(evidence, isCordoned ? UNCORDON : open).map((own) => ({ ...own, fix: [] }));
+    return fails(evidence, isCordoned ? UNCORDON : open, []);
   }
   if (dropping.length > 0) {
     const what = 'terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.';

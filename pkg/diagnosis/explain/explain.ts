@@ -6,7 +6,8 @@ import { type Route, isEnabled } from '../../upstream/index.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { NODE_PORT, TAILNET } from './balancer.ts';
-import { SPREAD_IN_ONE, chosenBy, hasFew, inOneZone, isStore, spreadCauses, spreadText } from './spread.ts';
+import { PINNED_REMEDY, SPREAD_IN_ONE, chosenBy, hasFew, inOneZone, isStore } from './spread.ts';
+import { spreadCauses, spreadText } from './spread.ts';
 import { OF_HINTS, TOO_OLD, elsewhere, isOnEveryNode, isTooOld } from './ask.ts';
 import { balanceCauses, keptCauses, prerequisiteCauses } from './load.ts';
 import { BY_SCRAPE } from '../bypasses/programs.ts';
@@ -183,6 +184,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
   const isLater = isVainRequest && !isDeaf && !isChosen && !isStore(facts.workloads) && waiting.length === 0;
   const spread = lying.map((each) => (isLater ? { ...each, remedy: `${each.remedy} Then: ${later}` } : each));
+  const isHeld = !wanted && outside.length > 0 && spread.some(({ remedy }) => remedy === PINNED_REMEDY);
   const found = [
     ...(nodes.length === 0
       ? [cause('used', 'NoNodes', `No ready Node is known: nothing can be said about clients of Service ${name}.`)]
@@ -205,7 +207,7 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
     // A release of the data plane that refuses where others use all endpoints.
     ...(isRouted ? usedCauses(facts) : []).filter(({ reason }) => reason === 'NoBackendForZone'),
     // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
-    ...(isAlone || inOneZone(facts) || (isUnmet && policy !== 'Local') ? spread : []),
+    ...(!isHeld && (isAlone || inOneZone(facts) || (isUnmet && policy !== 'Local')) ? spread : []),
     ...outside.filter(({ stage }) => stage === 'effective'),
     ...(isUnmet ? spread : []),
     ...blindCauses(facts),

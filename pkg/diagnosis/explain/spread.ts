@@ -54,9 +54,10 @@ const barred = (facts: Facts, workload: Workload, zones: readonly string[]) => {
     ({ zone, own, first }) => `every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`,
   );
   if (found.length === 0) return undefined;
-  const byLabels = found.some(({ first }) => first === unselected)
-    ? `${autoscalerRemedy(facts, workload, zones)}${UNSELECTED_REMEDY}`
-    : undefined;
+  // No Node of another place has these.
+  const isPlace = asked.length > 0 && asked.every((own) => /\.kubernetes\.io\/(?:region|zone)=/.test(own));
+  const grown = isPlace ? PINNED_REMEDY : `${autoscalerRemedy(facts, workload, zones)}${UNSELECTED_REMEDY}`;
+  const byLabels = found.some(({ first }) => first === unselected) ? grown : undefined;
   const isCordoned = found.every(({ first }) => first === 'cordoned');
   const remedy = isCordoned ? CORDONED_REMEDY : (karpenterRemedy(facts, workload, zones) ?? byLabels);
   return { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, remedy };

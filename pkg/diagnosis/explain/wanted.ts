@@ -77,7 +77,7 @@ export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'serv
 
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
-  const { service, name, endpoints, callers } = facts;
+  const { service, name, endpoints, callers, bypasses } = facts;
   if (name === 'default/kubernetes' && endpoints.length > 0 && !isHinted(facts)) return [apiServerCause(facts)];
   if (endpoints[0]?.address === PLACEHOLDER) {
     const evidence = `The endpoint of Service ${name}, ${PLACEHOLDER}, stands for Cilium's Envoy on the Node that traffic enters: nothing of it makes zones count.`;
@@ -87,7 +87,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];
   const isPicked = callers.some(({ runner: { images } }) => /maxscale/.test(images.join()));
   const isOnly = (client: string) => client === 'headless' && endpoints.length === 1 && !isPicked;
-  const ofProgram = facts.bypasses.find(({ known, client }) => known !== undefined || isOnly(client));
+  const ofProgram = bypasses.find(({ known, client }) => known !== undefined || isOnly(client));
   const ofSet = facts.workloads.some(({ kind }) => kind === 'StatefulSet') ? MEMBERS_REMEDY : undefined;
   const usual = isPicked ? PICKED : ofSet;
   const has = ofProgram?.none ? ', and of its program' : '; what helps:';
@@ -98,7 +98,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const none = `Service ${name} has clusterIP None${ofProgram?.known === 'members' ? `: ${ofProgram.decides}` : ''}.${unmapped ?? ''}`;
   const causes = facts.families.flatMap((family) => emptyFamily(facts, family));
   const isKept = members === undefined && (isTooOld('NotRequested', facts) || stickyCauses(facts).length > 0);
-  const calls = facts.bypasses.find(({ client }) => client === 'kube-apiserver' && !facts.index.bypasses.isHosted);
+  const calls = bypasses.find(({ client }) => client === 'kube-apiserver' && !facts.index.bypasses.isHosted);
   const whole = calls ? `${none} ${calls.decides}.` : none;
   const headless = cause('wanted', 'Headless', whole, calls ? CALL_REMEDY : isKept ? KEPT_HEADLESS : members);
   if (clusterIP === 'None') causes.push(isKept || isPicked ? { ...headless, fix: [] } : headless);
@@ -111,8 +111,8 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const isMirrored = writers.includes('endpointslicemirroring-controller.k8s.io');
     const imported = ` Its slices are copies of those of cluster ${listed(clusters)}.`;
     const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
-    const zoneless = `Their writer has to write zones and hints (EndpointSlices have \`zone\` and \`hints.forZones\`, Endpoints do not): without zones no setting of the Service and no webhook helps.${endpoints.length === 1 ? ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.' : ''}`;
-    const knative = facts.bypasses.find(({ client }) => client === 'knative');
+    const [knative, mesh] = ['knative', 'istio-ambient'].map((by) => bypasses.find(({ client }) => client === by));
+    const zoneless = `${mesh ? `For ${mesh.client}: ${mesh.setting}. ` : ''}Their writer has to write zones and hints (EndpointSlices have \`zone\` and \`hints.forZones\`, Endpoints do not): without zones no setting of the Service and no webhook helps.${endpoints.length === 1 ? ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.' : ''}`;
     const written = knative?.setting ?? (endpoints.every(({ zone }) => zone === '') ? zoneless : undefined);
     // Custom resources have groups with a dot.
     const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);

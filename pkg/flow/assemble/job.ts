@@ -7,7 +7,6 @@ import { settingsFromSpec } from '../loop/from-spec.ts';
 import type { LoopPolicy, Observation } from '../loop/types.ts';
 import { boundsAtTarget } from '../planner.ts';
 import type { Bounds, Demand, FlowEndpoint } from '../types.ts';
-import type { ClientZones, FlowSlice } from './slice.ts';
 import { type PodCpu, type Turn, type TurnInput, planByWeight, turnByLoad, unmeasured } from './turn.ts';
 
 /**
@@ -66,10 +65,8 @@ export const boundsOf = (observation: Observation, demand: Demand, policy: LoopP
   return boundsAtTarget({ endpoints, demand, targetUtilization, minEndpoints, cost });
 };
 
-interface Common {
+interface Common extends Pick<TurnInput, 'slices' | 'zones'> {
   readonly spec: FlowPolicySpec;
-  readonly slices: readonly FlowSlice[];
-  readonly zones: ClientZones;
 }
 
 /** By measured load, or by the weight of the zones' Nodes. */

@@ -6,13 +6,9 @@ import { pause } from '../../kubernetes/wait.ts';
 import type { Clock } from '../../kubernetes/types.ts';
 import type { HealthCheck, Logger } from '../../telemetry/log.ts';
 import { CertificateError, day, readServingPair, splitBundle } from './pair.ts';
-import type { CertificateSource, RefreshingCertificateSource, ServingCertificate } from './pair.ts';
+import type { CertificateSource, RefreshingCertificateSource, ServingCertificate, Validity } from './pair.ts';
 
-export interface HeldCertificate extends ServingCertificate {
-  /** Milliseconds since the epoch, as is `notAfter`. */
-  readonly notBefore: number;
-  readonly notAfter: number;
-}
+export type HeldCertificate = ServingCertificate & Validity;
 
 /** The common half of both sources; `set` is for the other half alone. */
 export const createHolder = (

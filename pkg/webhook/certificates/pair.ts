@@ -65,14 +65,17 @@ export const contextOptions = ({ cert, key }: Pem): SecureContextOptions => ({
   ca: [],
 });
 
+/** Validity of a certificate, milliseconds since the epoch; of one of our own `notBefore` lies BACKDATE_MS before it was issued. */
+export interface Validity {
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
 /** A certificate with the key that belongs to it. */
-export interface Pair extends Pem {
+export interface Pair extends Pem, Validity {
   /** The first certificate of `cert`. */
   readonly certificate: X509Certificate;
   readonly privateKey: KeyObject;
-  /** Validity, milliseconds since the epoch. */
-  readonly notBefore: number;
-  readonly notAfter: number;
 }
 
 const parse = <T>(reason: 'InvalidCertificate' | 'InvalidKey', message: string, read: () => T): T => {

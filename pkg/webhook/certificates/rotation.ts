@@ -1,12 +1,6 @@
 // Decides what to do about the stored authority and server certificate; a pure function of what is stored and the time.
 import { BACKDATE_MS } from './issue.ts';
-import { day } from './pair.ts';
-
-/** Validity of a certificate, milliseconds since the epoch; `notBefore` lies BACKDATE_MS before it was issued. */
-export interface Validity {
-  readonly notBefore: number;
-  readonly notAfter: number;
-}
+import { type Validity, day } from './pair.ts';
 
 export interface ServerFacts extends Validity {
   /** Which stored authority signed it. */

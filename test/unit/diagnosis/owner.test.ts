@@ -163,6 +163,7 @@ describe('the owner of an object', () => {
     ['an operator, of a template', ownedBy('monitoring.coreos.com/v1', 'Prometheus'), /spec\.topologySpread/, TEMPLATE],
     ['MinIO, of replicas', ownedBy('minio.min.io/v2', 'Tenant'), /under spec\.pools, by another pool/, REPLICAS],
     ['Scylla, of a template', ownedBy('scylla.scylladb.com/v1', 'ScyllaCluster'), /spec\.datacenter/, TEMPLATE],
+    ['Tempo, of a template', ownedBy('tempo.grafana.com/v1alpha1', 'TempoStack'), /spec\.replicationZones/, TEMPLATE],
     [
       "Percona's PostgreSQL, of replicas",
       ownedBy('upstream.pgv2.percona.com/v1beta1', 'PostgresCluster'),

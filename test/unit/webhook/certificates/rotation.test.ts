@@ -5,7 +5,8 @@ import { describe, it } from 'mocha';
 import { defined } from '../../../../pkg/apis/values.ts';
 import { BACKDATE_MS } from '../../../../pkg/webhook/certificates/issue.ts';
 import { DEFAULT_POLICY, decideRotation } from '../../../../pkg/webhook/certificates/rotation.ts';
-import type { ServerFacts, StoredFacts, Validity } from '../../../../pkg/webhook/certificates/rotation.ts';
+import type { Validity } from '../../../../pkg/webhook/certificates/pair.ts';
+import type { ServerFacts, StoredFacts } from '../../../../pkg/webhook/certificates/rotation.ts';
 import { upTo } from '../../../support/depth.ts';
 
 const MINUTE = 60_000;
