@@ -52,9 +52,8 @@ export const waitingHints = (
 ): EndpointHints | undefined => {
   const zones = (forZones ?? []).map(({ name }) => waiting(name));
   const own = zone === undefined || !isLabelValue(waiting(zone)) ? NOWHERE : waiting(zone);
-  const fitting = zones.every(isLabelValue) ? zones : [own];
   const nodes = (forNodes ?? []).map(({ name }) => waiting(name));
-  return hintsFor(fitting, nodes.every(isNodeName) ? nodes : []);
+  return hintsFor(zones.every(isLabelValue) ? zones : [own], nodes.every(isNodeName) ? nodes : []);
 };
 
 /**

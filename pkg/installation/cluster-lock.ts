@@ -101,8 +101,7 @@ export const createClusterLock = (options: ClusterLockOptions) => {
       const giveUpAt = clock.monotonic() + PATIENCE_MS;
       while (!signal.aborted) {
         if ((await attempt(signal)) || clock.monotonic() >= giveUpAt) first.abort();
-        const periodMs = first.signal.aborted ? PERIOD_MS : FIRST_PERIOD_MS;
-        await pause(clock, periodMs * (1 + random() / 5), signal);
+        await pause(clock, (first.signal.aborted ? PERIOD_MS : FIRST_PERIOD_MS) * (1 + random() / 5), signal);
       }
     },
     /** Gives it up, so that another installation need not wait; after `run` has ended. Rejects never. */

@@ -109,13 +109,12 @@ export const apiErrorOf = (
 ): ApiError => {
   const status: Status | undefined = isFields(body) && body['kind'] === 'Status' ? body : undefined;
   const quotable = !(/\/secrets(?:[/?]|$)/u.test(request.path) && (httpStatus === 400 || httpStatus === 422));
-  const delay = retryAfterMs ?? retryAfterOf(status);
   return new ApiError({
     ...request,
     status: httpStatus,
     ...(typeof status?.reason === 'string' ? { reason: status.reason } : {}),
     ...(quotable && typeof status?.message === 'string' ? { message: status.message } : {}),
-    ...defined({ retryAfterMs: delay }),
+    ...defined({ retryAfterMs: retryAfterMs ?? retryAfterOf(status) }),
   });
 };
 

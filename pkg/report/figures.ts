@@ -6,8 +6,7 @@ const SMALL = 0.1;
 /** `57 %`, `3.4 %`; a dash for what is not known. */
 export const percentText = (fraction: number | null): string => {
   if (fraction === null) return '-';
-  const percent = fraction * 100;
-  return `${percent.toFixed(fraction > 0 && fraction < SMALL ? 1 : 0).replace(/\.0$/, '')} %`;
+  return `${(fraction * 100).toFixed(fraction > 0 && fraction < SMALL ? 1 : 0).replace(/\.0$/, '')} %`;
 };
 
 /** Above the fair share: `+200 %`, `0 %`. */

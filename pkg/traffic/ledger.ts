@@ -189,8 +189,7 @@ export const createLedger = (
       for (const { by } of askedDirectly(flow, own.name, directory))
         direct.at({ ...route, service: by.service }).connections += 1;
     // Only what begins now: the hints of the moment say nothing about a flow that a list found.
-    const isJudged = flow.event === 'NEW' && route.source !== ZONE_EXTERNAL;
-    const judgement = isJudged ? judge(flow, route.service) : undefined;
+    const judgement = flow.event === 'NEW' && route.source !== ZONE_EXTERNAL ? judge(flow, route.service) : undefined;
     if (judgement !== undefined) proofs.add(judgement);
   };
 

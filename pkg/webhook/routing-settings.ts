@@ -113,8 +113,7 @@ export const createRoutingSettingsHandler =
     const stored = operation === 'UPDATE' ? readObject(oldObject) : undefined;
     const kept = (typeof stored === 'object' ? keepSettings(service, stored) : undefined) ?? {};
     const keptService = applyMergePatch(service, kept);
-    const followed = followAnnotation(keptService) ?? {};
-    return patched([...jsonPatchOf(service, kept), ...jsonPatchOf(keptService, followed)]);
+    return patched([...jsonPatchOf(service, kept), ...jsonPatchOf(keptService, followAnnotation(keptService) ?? {})]);
   };
 
 /** For Services that etcd-druid makes: sets what routes by zone in druid's own write, or reverts it there. */

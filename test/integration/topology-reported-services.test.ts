@@ -264,6 +264,8 @@ const APART_OF_NONE = {
   },
 };
 const APART = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...ZONES }] } };
+const HUMIO = { apiVersion: 'core.humio.com/v1alpha1', kind: 'HumioCluster', name: 'a', uid: 'a' };
+const BY_HUMIO = { service: { ownerReferences: [HUMIO] }, pods: null, extra: [podOf('web-0', ON_C)] };
 const CNPG = { apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster', name: 'pg', uid: 'c', controller: true };
 const OF_PROXY = {
   namespace: 'kube-system',
@@ -2986,7 +2988,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'Headless',
     /^✗ headless: .*; no setting of this Service/,
-    /has clusterIP None\..*Nothing maps its port 80 to that of the Pods \(8080\).*a second Service; not for gRPC/,
+    /has clusterIP None\..*Nothing maps its port 80 to that of the Pods \(8080\).*a second Service; not where clients keep connections, as gRPC and pools do.*limit their age/,
     /PublishedNotReady/,
   ],
   [
@@ -3386,6 +3388,32 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ not wanted/,
     /a primary and replicas, which refuse what is written .*ask Sentinel/,
     /kubectl (?:annotate|patch)|Helm owns it/,
+  ],
+  [
+    'https://github.com/zabbix-community/helm-zabbix/issues/98',
+    { service: HELM, extra: [behindWeb({ image: 'zabbix/zabbix-server-pgsql:ubuntu-6.4.15' })] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /those that stand by do not listen\. .*select the active server alone/,
+    /kubectl (?:annotate|patch)|Helm owns it/,
+  ],
+  [
+    'https://github.com/ibm-messaging/mq-helm/issues/83',
+    { endpoints: ['a'], extra: [podOf('web-1', ON_C), behindWeb({ image: 'icr.io/ibm-messaging/mq:9.3.5.1-r1' })] },
+    'NotWanted',
+    'SingleEndpoint',
+    /one ready endpoint/,
+    /Pod web-1 there is not ready\. → Nothing to mend where these Pods stand by: .*spread all of them/,
+    /delete the Pod|Then: /,
+  ],
+  [
+    'https://github.com/humio/humio-operator/issues/340',
+    { ...BY_HUMIO, version: '1.24.17', spec: { ports: [{ name: 'http', port: 9200 }] } },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted(?!.*may go on)/,
+    /→ Set the annotation .*humioServiceAnnotations/,
   ],
   [
     'https://github.com/fluent/fluent-bit/issues/10394',

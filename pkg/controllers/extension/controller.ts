@@ -186,8 +186,7 @@ export const createExtensionController = (
       namespace: extensionNamespaceOf(own, here, modes),
       governing: governingOf(caches, own, here, modes),
     });
-    const leaves = type === 'Delete' || type === 'Migrate';
-    const condition = leaves ? undefined : conditionFor(current);
+    const condition = type === 'Delete' || type === 'Migrate' ? undefined : conditionFor(current);
     current = await patch(current, endPatch(current, type, problem, condition, clock.now()), 'status', signal);
     if (problem === undefined) {
       memoryOf(key).failed = undefined;

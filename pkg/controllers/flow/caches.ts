@@ -239,8 +239,7 @@ export const flowWatches = (
     if (isSwitching(namespace, previous)) return snapshots.services();
     const relabelled = JSON.stringify(namespace.metadata?.labels) !== JSON.stringify(previous?.metadata?.labels);
     if (deleted || !relabelled) return [];
-    const begin = `${nameOf(namespace)}/`;
-    return Array.from(services.list(), keyOf).filter((key) => key.startsWith(begin));
+    return Array.from(services.list(), keyOf).filter((key) => key.startsWith(`${nameOf(namespace)}/`));
   };
   return [
     ...objects(services, (service: Service) => [keyOf(service)]),

@@ -48,8 +48,7 @@ export const checkVolumes = async (
   signal: AbortSignal,
 ): Promise<ZoneDecision> => {
   if (!decision.moves) return decision;
-  const fieldSelector = `spec.nodeName=${node}`;
-  const pods = await listAll<ClaimingPod>(client, PODS, { fieldSelector }, signal);
+  const pods = await listAll<ClaimingPod>(client, PODS, { fieldSelector: `spec.nodeName=${node}` }, signal);
   if (pods.every((pod) => claimsOf(pod).length === 0)) return decision;
   return unlessBound(decision, node, pods, await listAll<PersistentVolume>(client, PERSISTENT_VOLUMES, {}, signal));
 };

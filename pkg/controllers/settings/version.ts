@@ -24,8 +24,7 @@ export const stepVersion = (
 ): VersionState => {
   if (current === undefined || compareVersions(answer, current) < 0) return { current: answer };
   if (compareVersions(answer, current) === 0) return { current };
-  const same = candidate !== undefined && compareVersions(candidate.version, answer) === 0;
-  const since = same ? candidate.since : now;
+  const since = candidate !== undefined && compareVersions(candidate.version, answer) === 0 ? candidate.since : now;
   return now - since >= stableMs ? { current: answer } : { current, candidate: { version: answer, since } };
 };
 

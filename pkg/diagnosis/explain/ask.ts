@@ -137,7 +137,7 @@ const SCALED = '; where load differs by zone, a Deployment with an autoscaler fo
 const OF_REDIS = /"port":6379\b.*"port":26379\b|"redis_setup_type":"replication"/;
 /** Not its routers. */
 const OF_MONGO = /^(?!.*\bmongos\b).*(?:^|\/)(?:percona-server-)?mongo(?:db(?:-\w+-server)?)?[:@]/;
-/** Programs behind a cluster IP none of whose Pods answers for another, by image or spec: bitnami/charts#5201, #26578, OT-CONTAINER-KIT/redis-operator#472, mongodb-kubernetes-operator#1029. */
+/** Programs behind a cluster IP none of whose Pods answers for another, by image or spec: bitnami/charts#5201, #26578, OT-CONTAINER-KIT/redis-operator#472, mongodb-kubernetes-operator#1029, zabbix-community/helm-zabbix#98. */
 const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = {
   'Have clients take all Pods, from a headless Service, and the Pod of each key by its hash. Zones, affinity and chance lead to a Pod that may not have it.':
     [/(?:^|\/)memcached[:@]/, 'each of its Pods has keys of its own'],
@@ -145,6 +145,8 @@ const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = 
     [OF_REDIS, 'its Pods are a primary and replicas, which refuse what is written (READONLY)'],
   'Have drivers take all members, from the headless Service (`mongodb+srv://`) or a list, with `replicaSet`: they write to the primary, and read near with `readPreference=nearest`. A setting for zones would keep clients of a zone with a secondary.':
     [OF_MONGO, 'its Pods are a primary and secondaries, which refuse what is written (NotMaster)'],
+  'Have the Service select the active server alone: `zabbixServer.zabbixServerHA.enabled` of the chart of zabbix-community (in releases of late 2024 and newer) labels it, or a readinessProbe of port 10051 takes the others out. A setting for zones would keep clients of a zone with a server that stands by.':
+    [/zabbix-server-\w+[:@]/, 'one server is active, and those that stand by do not listen'],
 };
 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of what decides for all clients that are seen, or of Pods that are not alike. */

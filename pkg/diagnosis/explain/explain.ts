@@ -23,7 +23,7 @@ import { type Judge, tryChanges } from './remedy.ts';
 import { zoneConstraint } from './scheduler.ts';
 import { scopeOf } from './scope.ts';
 import { blindCauses, stickyCauses } from './sticky.ts';
-import { isUnlisted, waitingFor } from './waiting.ts';
+import { STANDBY, isUnlisted, waitingFor } from './waiting.ts';
 import { type Cause, cause, firstOfEach, listed } from './reasons.ts';
 import { crossingCauses, failingCauses, nodeCauses, strayCauses, updateOf, usedCauses, usedReport } from './used.ts';
 import { edgeRequest, isHinted, kindCauses, requestCauses, wantedReport } from './wanted.ts';
@@ -182,7 +182,8 @@ const findCauses = (facts: Facts, effective: boolean, wanted: boolean): Cause[] 
   const isPointless = inOnePlace(nodes) || (!wanted && isNone);
   // What is asked for counts once there are more.
   const later = isTooOld('NotRequested', facts) ? TOO_OLD : request?.remedy;
-  const isLater = isVainRequest && !isDeaf && !isChosen && !isStore(facts.workloads) && waiting.length === 0;
+  const isOne = isChosen || isStore(facts.workloads) || lying[0]?.remedy === STANDBY;
+  const isLater = isVainRequest && !isDeaf && !isOne && waiting.length === 0;
   const spread = lying.map((each) => (isLater ? { ...each, remedy: `${each.remedy} Then: ${later}` } : each));
   const isHeld = !wanted && outside.length > 0 && spread.some(({ remedy }) => remedy === PINNED_REMEDY);
   const found = [

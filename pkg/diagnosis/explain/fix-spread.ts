@@ -175,5 +175,5 @@ export const exposeBeside: Fix = (facts) => {
   const { distribution } = settingsFor(facts);
   const field = distribution === undefined ? '' : `, with spec.trafficDistribution ${distribution}`;
   const expose = `kubectl expose service {name} -n {namespace} --name={name}-by-zone${field}`;
-  return [`# for clients that any Pod may answer, a second Service: ${expose}`];
+  return [`# for clients that any Pod may answer and that keep no connections, a second Service: ${expose}`];
 };

@@ -51,8 +51,7 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
     .map((pool) => `NodePool ${pool.name} is at its \`spec.limits\` (${pool.full}): raise these for more Nodes. `);
   const last = [closed.length > 0 ? narrow : '', isHard ? '' : `${ASK_FOR_ZONES}${unseen}. `];
   // Where it was not seen, Pods that do not ask are the likelier reason.
-  const parts = [...full, ...nowhere, ...(own.length === 0 ? last.reverse() : last)];
-  return parts.join('').trimEnd() || undefined;
+  return [...full, ...nowhere, ...(own.length === 0 ? last.reverse() : last)].join('').trimEnd() || undefined;
 };
 
 const IN_AKS = // Azure/AKS#1467, #3146

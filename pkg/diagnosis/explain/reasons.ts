@@ -12,7 +12,8 @@ export const SPREAD =
 
 export const DIAGNOSIS_REASONS = {
   ExternalName: 'Zones are up to what answers that name; Pods of this cluster need a Service with a selector instead.',
-  Headless: 'Give it a cluster IP (a second Service; not for gRPC), or let clients choose by zone themselves.',
+  Headless:
+    'Give it a cluster IP (a second Service; not where clients keep connections, as gRPC and pools do), or let clients choose by zone themselves. Kept connections stay with the Pods that were there when they were made: limit their age at the server, or in the pool of the client, and new Pods get some.',
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:

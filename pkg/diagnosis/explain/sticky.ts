@@ -151,8 +151,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     const isGrpc = facts.workloads.some(({ grpc }) => grpc?.includes(`${portOfPods(facts, own)}`));
     const ofPort = [own.name, own.appProtocol, `${own.port}`, `${own.targetPort}`, isGrpc ? 'grpc' : ''];
     const texts = [...ofPort, name, ...images, ...from.map((each) => `from ${each}`), ...selected, both];
-    const isUneven = isFew && !isOther(own) && facts.wish.mode === 'none';
-    const done = isAged ? [OF_PILOT, ...(isUneven ? [] : [OF_AGE])] : [];
+    const done = isAged ? [OF_PILOT, ...(isFew && !isOther(own) && facts.wish.mode === 'none' ? [] : [OF_AGE])] : [];
     const signs = Object.entries(KEPT).filter(([remedy]) => !done.includes(remedy));
     const found = signs.filter(([, sign]) => texts.some((text = '') => sign.test(text)));
     return found.map(([remedy, sign]) => ({ own, remedy, isOfPort: ofPort.some((text = '') => sign.test(text)) }));

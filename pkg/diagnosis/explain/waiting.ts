@@ -185,7 +185,11 @@ export const waitingFor = (facts: Facts) => {
 
 /** kubernetes/kubernetes#82494 */
 const UNREADY =
-  'See why Pods there are not ready: probes, readiness gates. Where all its containers are, kubelet has not said so since its Node was away: delete the Pod.';
+  'See why Pods there are not ready: probes, readiness gates. Some programs keep Pods that stand by for a leader not ready: nothing is to be mended there. Where all its containers are, kubelet has not said so since its Node was away: delete the Pod.';
+export const STANDBY =
+  'Nothing to mend where these Pods stand by: one is active, by design the others are not ready, and no setting of the Service keeps clients near. So that a zone may fail, spread all of them: a topologySpreadConstraint on `topology.kubernetes.io/zone`.';
+/** One of their Pods is active: ibm-messaging/mq-helm#42, #79; zabbix/zabbix-docker#931. */
+const TAKES_TURNS = /\/(?:mq|ibm-mq[\w-]*|zabbix-server-\w+)[:@]/;
 /** kubernetes.io/docs/concepts/cluster-administration/node-shutdown; OT-CONTAINER-KIT/redis-operator#1544 */
 const LOST =
   'No Node of these Pods is ready. Where it stays away, what makes them (a StatefulSet, an operator) waits for their end: once it is down for sure, delete the Pod with `--force`, or give the Node the taint `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` (Kubernetes 1.26 and newer).';
@@ -211,7 +215,9 @@ export const idlePods = (facts: Facts, zones: readonly string[]) => {
   const said = last || unready.flatMap(({ waits }) => (waits ? ` A container waits: "${waits}".` : []))[0] || '';
   const is = unready.length > 0 ? `not ready.${said}` : 'ready, and in no slice of the Service.';
   const isLost = index.zoneOf.size > 0 && unready.every(({ nodeName }) => !index.zoneOf.has(nodeName));
-  const remedy = unready.length === 0 ? UNLISTED : isLost ? LOST : said === '' ? UNREADY : AS_SAID;
+  const isOne = endpoints.length === 1 && facts.makers.some(({ images }) => TAKES_TURNS.test(images.join()));
+  const usual = isOne && !unready.some(({ waits }) => waits) ? STANDBY : said === '' ? UNREADY : AS_SAID;
+  const remedy = unready.length === 0 ? UNLISTED : isLost ? LOST : usual;
   return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere };
 };
 

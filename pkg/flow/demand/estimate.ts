@@ -38,8 +38,7 @@ export const firstEstimate = (zones: readonly string[], total: number, weights: 
   const sorted = [...zones].sort();
   const sum = sumBy(sorted, (zone) => amountOf(weights, zone));
   const mean = sorted.map((zone) => total * (sum > 0 ? amountOf(weights, zone) / sum : 1 / sorted.length));
-  const floor = total / Math.max(1, sorted.length);
-  const deviation = mean.map((value) => Math.max(value, floor, 1e-6));
+  const deviation = mean.map((value) => Math.max(value, total / Math.max(1, sorted.length), 1e-6));
   return { zones: sorted, mean, covariance: diagonal(deviation.map(squared)), time };
 };
 
