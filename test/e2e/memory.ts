@@ -41,22 +41,12 @@ export interface Cgroup {
   kills(): number;
 }
 
-/** Its processes end with their bed; what those had started may take a moment longer, and the kernel says EBUSY until then. */
-const removeGroup = (folder: string): void => {
-  for (let tries = 1; ; tries += 1)
-    try {
-      return rmdirSync(folder);
-    } catch (error) {
-      if (tries === 50) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
-    }
-};
-
 /** Needs root, and in version 2 the memory controller for children of the group that this process is in. */
 export const createCgroup = (name: string, memoryBytes: number): Cgroup => {
   const { version, own, files } = layout();
   const folder = mkdtempSync(join(own, `${name}-`));
-  process.once('exit', () => removeGroup(folder));
+  // Its processes end with their bed.
+  process.once('exit', () => rmdirSync(folder));
   writeFileSync(join(folder, files.limit), String(memoryBytes));
   const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
   return {

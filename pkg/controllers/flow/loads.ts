@@ -90,7 +90,8 @@ const askOnce = async (
     return { load: reading, problem: message === '' ? undefined : { reason: 'PartialMetrics', message } };
   } catch (error) {
     const timeout = `${source.name} did not answer within ${TIMEOUT_MS} ms`;
-    const reason = deadline.expired ? 'Timeout' : error instanceof LoadError ? error.reason : 'Unreachable';
+    const failure = error instanceof LoadError ? error.reason : 'Unreachable';
+    const reason = deadline.expired ? 'Timeout' : failure;
     done(reason);
     return { load: before, problem: { reason, message: deadline.expired ? timeout : errorText(error) } };
   }
