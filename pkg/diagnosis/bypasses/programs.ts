@@ -83,7 +83,7 @@ export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY
 /** Without a headless Service too: all, all at such a port, or surely so, if of several Pods with that image, or without another port. */
 type Always = true | 'surely' | 'several' | 'alone' | RegExp | undefined;
 
-/** By image, port or name: what makes zones count for clients that learn addresses of members. */
+/** By image, port or name: what makes zones count for clients that learn addresses of members. A port before `\b` is of a protocol that several programs have, and counts beside the name of another (`:6379 of another`); before `$` it does not. */
 const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always, decides?: string])[] = [
   // VictoriaMetrics/VictoriaMetrics#6516; kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/^scraped$/, OF_SCRAPER, 'surely', BY_SCRAPE],
