@@ -10,7 +10,7 @@ import { type ClusterSnapshot, type EntryObject, type PodSummary, type Workload,
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { addressesOf } from './kinds.ts';
 import { AGENTS, ANY_ANSWERS, BY_HELLO, BY_LEADER, BY_ROLES, BY_SLOT, GOES_ON, MANAGES } from './programs.ts';
-import { MEMBERS, OF_DATABASE, OF_SEVERAL, PUBLIC, RING, SHARDS, STORES } from './programs.ts';
+import { MEMBERS, OF_DATABASE, OF_SEVERAL, PUBLIC, RING, SHARDS, SILENT, STORES } from './programs.ts';
 import type { Client } from './types.ts';
 import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
 
@@ -215,9 +215,9 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
     nameOf(service).endsWith('-cruise-control') || // Of the image of Kafka in Strimzi.
     own.some(({ images: [image = ''] }) => MANAGES.test(image.replace(/[:@][^/]*$/, '')));
   const [kind = ''] = /^[A-Z][a-z]+(?=[A-Z])/.exec(service.metadata?.ownerReferences?.[0]?.kind ?? '') ?? [];
-  const port = own.some(({ images: [image = kind] }) => PUBLIC.test(image)) ? '$& of another' : '$&';
+  const silent = own.some(({ images: [image = kind] }) => PUBLIC.test(image)) ? SILENT : /^$/;
   const [sign, found, always, decides] =
-    MEMBERS.find(([each]) => !isManager && signs.some(({ value }) => each.test(value.replace(/^:\d+$/, port)))) ?? [];
+    MEMBERS.find(([each]) => !isManager && signs.some(({ value }) => each.test(value) && !silent.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOf(each)) ?? []);
   const isHelms = service.metadata?.labels?.['app.kubernetes.io/managed-by'] === 'Helm';
   const asked = [...seen.map(({ runner }) => runner), ...own].filter((each) => isHelms || !own.includes(each));

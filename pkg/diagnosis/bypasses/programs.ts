@@ -12,8 +12,9 @@ export const MANAGES =
 /** Another Pod of these has data of its own, unless they are set up to copy it (argoproj/argo-cd#4256). */
 export const STORES =
   /(?:^|\/)(?:(?:redis|valkey)(?:-cluster|-stack-server)?|keydb|dragonfly|memcached|postgres(?:ql)?(?:-repmgr)?|postgis|pgvector|timescaledb(?:-ha)?|spilo-\d+|mysql(?:-server)?|mariadb(?:-galera)?|(?:percona-server-)?mongo(?:db)?(?:-\w+-server)?|mssql\/server|influxdb|rabbitmq|etcd(?:-custom-image|-wrapper)?|(?:cp-)?zookeeper|(?:cp-(?:enterprise-)?)?kafka|cp-server|redpanda|cassandra|scylla|clickhouse(?:-server)?|elasticsearch|opensearch|neo4j|minio|nats|trino)(?:[:@]|$)/;
-/** A public image has the name of its program, and with another one a port says nothing (humio/humio-operator#340); one of a registry of one's own may have any name, and of Pods without a workload the kind of the owner is that of the program. */
+/** A public image has the name of its program, and with another one a port is silent (humio/humio-operator#340), unless it is one of a protocol that several programs have; one of a registry of one's own may have any name, and of Pods without a workload the kind of the owner is that of the program. */
 export const PUBLIC = /^(?:(?:docker|ghcr|quay|gcr|icr)\.io\/)?[\w/-]+(?:[:@][^/]*)?$/;
+export const SILENT = /^:(?!(?:2379|6379|9042|9866|10901|10911|19291|25520|26379|26500|61616)$)/;
 /** No setting for zones, and why, or what else there is. */
 const none = (why: string) => ({ none: `none${why}` });
 type Setting = string | ReturnType<typeof none>;
@@ -83,7 +84,7 @@ export const OF_SEVERAL: readonly unknown[] = [BY_LEADER, BY_QUEUE, BY_PARTS, BY
 /** Without a headless Service too: all, all at such a port, or surely so, if of several Pods with that image, or without another port. */
 type Always = true | 'surely' | 'several' | 'alone' | RegExp | undefined;
 
-/** By image, port or name: what makes zones count for clients that learn addresses of members. A port before `\b` is of a protocol that several programs have, and counts beside the name of another (`:6379 of another`); before `$` it does not. */
+/** By image, port or name: what makes zones count for clients that learn addresses of members. */
 const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always, decides?: string])[] = [
   // VictoriaMetrics/VictoriaMetrics#6516; kubernetes/kube-state-metrics#312, mariadb-corporation/maxscale-docker#57
   [/^scraped$/, OF_SCRAPER, 'surely', BY_SCRAPE],
@@ -92,7 +93,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/tiproxy/, '`zone` in `location-labels` of PD: from 1.1 on it prefers servers there', true, OF_DATABASE],
   [/twemproxy|mcrouter/, none(': each key is on one server'), true, OF_DATABASE],
   [BESIDE, 'a Service of replicas for reads', true, OF_DATABASE],
-  [/^:26379\b/, `asking Sentinel (port 26379) for the primary, and ${NEAR}`, 'alone', BY_SENTINEL], // spotahome/redis-operator#368, #106; bitnami/charts#13952
+  [/^:26379$/, `asking Sentinel (port 26379) for the primary, and ${NEAR}`, 'alone', BY_SENTINEL], // spotahome/redis-operator#368, #106; bitnami/charts#13952
   [/redpanda/, OF_REDPANDA, /^:909\d$/, BY_PARTITION],
   // automq.com "Eliminate Inter-Zone Traffic", AutoMQ tests/kafkatest; docs.warpstream.com, buf.build/docs/bufstream on `client.id`
   [/automq/, '`automq_az=ZONE` in `client.id`, with `automq.zonerouter.channels` of brokers', /^:909\d$/, BY_BROKERS],
@@ -110,9 +111,9 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/\bnats\b|^:4222$/, OF_NATS, 'several', BY_QUEUE],
   // rabbitmq/cluster-operator#1242, hashicorp/vault-helm#347
   [/rabbitmq/, '`rabbitmq-queues rebalance all` after restarts; clients of a queue near its leader', true, BY_LEADER],
-  [/\bvault(?:-enterprise)?[:@]|openbao|zeebe|^:26500/, none(': which member leads is elected'), 'several', BY_LEADER],
+  [/\bvault(?:-enterprise)?[:@]|openbao|zeebe|^:26500$/, none(': which member leads is elected'), 'several', BY_LEADER],
   // etcd-io/etcd Documentation/faq.md, gardener/etcd-druid#1225, docs.camunda.io "Zeebe Gateway"
-  [/\betcd\b|^:2379\b/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
+  [/\betcd\b|^:2379$/, 'serializable reads: the member that is reached answers them', true, BY_LEADER],
   // ClickHouse/ClickHouse#55110, #65570; typesense.org "High Availability"; docs.confluent.io "Single Primary Architecture"
   [/clickhouse-keeper/, OF_KEEPER, true, BY_LEADER],
   [/zookeeper|typesense|schema-?registry|^:2181$/, 'reads need none: any member answers them', true, BY_LEADER],
@@ -143,17 +144,17 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/\balluxio\b/, '`alluxio.locality.rack` with the zone, of workers and clients', true, BY_SLOT], // Alluxio/alluxio#7893
   [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
   // thanos-io/thanos#5335; docs.cloudera.com "Apache Impala Overview"; m3db.io "M3 Coordinator"; doc.akka.io reference.conf, "Cluster Sharding"
-  [/\bminio\b|dgraph|impala|m3coordinator|^:25520\b|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS],
+  [/\bminio\b|dgraph|impala|m3coordinator|^:25520$|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS],
   // thanos.io/tip/components/receive.md; thanos-io/thanos#3820, #6369
-  [/thanos-receive|^:19291\b/, '`az` in hashrings.json (ketama, from 0.32 on) spreads copies', true, BY_HASHRING],
+  [/thanos-receive|^:19291$/, '`az` in hashrings.json (ketama, from 0.32 on) spreads copies', true, BY_HASHRING],
   [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD], // rook/rook#15588, #15762
-  [/thanos-store\w*|^:10901\b/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
+  [/thanos-store\w*|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306, #4382
-  [/^:10911\b/, OF_ROCKETMQ, 'surely', BY_NAME],
+  [/^:10911$/, OF_ROCKETMQ, 'surely', BY_NAME],
   [/rocketmq/, OF_ROCKETMQ, /^:9876$/, BY_NAME],
   // ARTEMIS-1322; docs.couchbase.com "Replica reads"; aerospike-client-python#422; neo4j/neo4j#13419; SOLR-13445; hazelcast#16678
   [/activemq(?!-artemis)/, 'a transportConnector without `updateClusterClients` (the default)', true],
-  [/artemis|^:61616\b/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
+  [/artemis|^:61616$/, '`useTopologyForLoadBalancing=false` of clients keeps to a cluster IP', true],
   [/couchbase/, '`preferredServerGroup` of clients, for reads from replicas', true],
   [/aerospike/, 'rack-aware reads of clients (`PREFER_RACK`), with racks by zone', true],
   [/neo4j|^:7687$/, 'a server policy by zone that clients name (`?policy=`); `bolt:` keeps to a cluster IP', true],
@@ -163,12 +164,12 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/tidb/, '`zone` in `location-labels` (TiProxy needs it), `tidb_replica_read=closest-replicas`', true, BY_PARTS],
   [/cockroach/, '`--locality` with the zone, and reads `AS OF SYSTEM TIME follower_read_timestamp()`', true, BY_PARTS],
   [/yugabyte/, '`load_balance=true` and `topology_keys` with its zone, in smart drivers'],
-  [/cassandra|cass-man\w*|scylla|^:9042/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
+  [/cassandra|cass-man\w*|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/],
   [/mongos\b|mongodb-sharded/, '`readPreference=nearest`, or tags of its zone, for reads', true, BY_PARTS],
   // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
   [/mongo(?!.*-search)|^:27017$/, '`readPreference=nearest`, or tags of its zone, for reads', 'several', BY_HELLO],
-  [/hdfs|^:9866\b/, '`net.topology.script.file.name` of NameNodes, a rack for each zone', true], // hadoop.apache.org "Rack Awareness"
+  [/hdfs|^:9866$/, '`net.topology.script.file.name` of NameNodes, a rack for each zone', true], // hadoop.apache.org "Rack Awareness"
   [/nebula-graphd/, '`prioritize_intra_zone_reading` of graphd (Enterprise)', true, BY_ROLES], // vesoft-inc/nebula-docs#2250
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   [/serving\/cmd\/activator/, none(' is there, short of a cluster for each zone'), 'surely', BY_REVISION], // knative/serving#13581, #14615
@@ -180,7 +181,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   // PayU/redis-operator#152; redis.io "Redis cluster specification"
   [/^`cluster-enabled yes`$/, OF_VALKEY, 'surely', BY_SLOT], // redis/rueidis#934
   [/(?:redis|valkey)-?cluster/i, OF_VALKEY, 'several', BY_SLOT],
-  [/^(?!.*(?:keydb|dragonfly)).*(?:redis|valkey)|^:6379\b/, OF_VALKEY], // valkey-io/valkey-io.github.io#186
+  [/^(?!.*(?:keydb|dragonfly)).*(?:redis|valkey)|^:6379$/, OF_VALKEY], // valkey-io/valkey-io.github.io#186
   [/elasticsearch|opensearch|wazuh-indexer|graylog-datanode|^:9200$/, OF_SHARDS, true, BY_SHARDS],
 ];
 

@@ -160,9 +160,8 @@ const lackOf = (facts: Facts, empty: readonly string[]) => {
 const emptyZoneCauses = (facts: Facts): Cause[] => {
   const { name, service, endpoints, clientZones } = facts;
   const empty = clientZones.filter((zone) => !endpoints.some((own) => own.zone === zone));
-  if (service.spec?.type !== 'LoadBalancer' || empty.length === 0) return [];
   const kind = kindOf(facts, []);
-  if (!kind.zonal) return [];
+  if (service.spec?.type !== 'LoadBalancer' || empty.length === 0 || !kind.zonal) return [];
   const { why, remedy = kind.reach } = lackOf(facts, empty);
   const evidence = `Service ${name} has no ready endpoint in ${listed(empty)}: its NLB sends to Pods in the zone of its address alone (cross-zone load balancing is off, as by default), and clients of its address there fail.${unreadOf(facts, kind)}${why}`;
   return [cause('effective', 'ZoneFailsHealthCheck', evidence, remedy)];
