@@ -10,8 +10,8 @@ const ISTIO = {
 
 /** Envoy of Istio, from a minor on; the host of a rule has to be the Service's (istio/istio#27552). */
 const byEnvoy = (minor: number, more: Client['since'] = {}) => ({
-  setting: `\`spec.trafficDistribution: PreferClose\` of the Service (Istio from 1.${minor}; \`PreferSameZone\` from 1.27), or a DestinationRule for host {service}.{namespace}.svc.cluster.local with \`trafficPolicy\`: \`loadBalancer.localityLbSetting.enabled: true\` and \`outlierDetection\` (\`consecutive5xxErrors: 5\`, \`interval: 10s\`, \`baseEjectionTime: 30s\`)`,
-  asks: true as const,
+  asks: `\`spec.trafficDistribution: PreferClose\` of the Service (Istio from 1.${minor}; \`PreferSameZone\` from 1.27)`,
+  setting: `a DestinationRule for host {service}.{namespace}.svc.cluster.local with \`trafficPolicy\`: \`loadBalancer.localityLbSetting.enabled: true\` and \`outlierDetection\` (\`consecutive5xxErrors: 5\`, \`interval: 10s\`, \`baseEjectionTime: 30s\`)`,
   ...ISTIO,
   since: { field: { major: 1, minor }, names: { major: 1, minor: 27 }, ...more },
   byRule: 'DestinationRule' as const,
@@ -138,9 +138,9 @@ export const CLIENTS = clients({
     reads: /\/topology-mode=Auto$/,
     image: /envoyproxy\/gateway:/,
     byRule: 'BackendTrafficPolicy',
+    asks: '`spec.trafficDistribution` of the Service (from 1.4)',
     setting:
-      '`spec.trafficDistribution` of the Service (from 1.4), a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5, with a `minEndpointsThreshold` of no more than there are endpoints), or `routingType: Service` for the cluster IP',
-    asks: true,
+      'a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5, with a `minEndpointsThreshold` of no more than there are endpoints), or `routingType: Service` for the cluster IP',
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
   },
   'istio-gateway': {
@@ -164,15 +164,13 @@ export const CLIENTS = clients({
   kgateway: {
     byRule: 'BackendConfigPolicy',
     decides: "kgateway's Envoy chooses; it reads trafficDistribution of the Service, and a change of it late",
-    setting:
-      '`spec.trafficDistribution` of the Service, then a restart of the gateway, or a BackendConfigPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 2.4)',
-    asks: true,
+    asks: '`spec.trafficDistribution` of the Service, then a restart of the gateway',
+    setting: 'a BackendConfigPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 2.4)',
     source: 'kgateway-dev/kgateway internal/kgateway/ir, #11952, #13978',
   },
   agentgateway: {
     decides: 'it chooses among the endpoints of Services that routes name, by zones from 1.2 on',
-    setting: '`spec.trafficDistribution` of the Service (from 1.2)',
-    asks: true,
+    asks: '`spec.trafficDistribution` of the Service (from 1.2)',
     image: /agentgateway\S*:v?\d/,
     since: { field: { major: 1, minor: 2 } },
     source: 'agentgateway.dev "Locality-aware routing"; agentgateway/agentgateway#840',
@@ -242,9 +240,9 @@ export const CLIENTS = clients({
     decides: 'ztunnel chooses by trafficDistribution (from 1.23), not by hints',
     ...ISTIO,
     since: { field: { major: 1, minor: 23 }, names: { major: 1, minor: 27 } },
+    asks: '`spec.trafficDistribution: PreferClose` of the Service (from 1.23)',
     setting:
-      '`spec.trafficDistribution: PreferClose` of the Service (from 1.23), or `kubectl annotate service {service} -n {namespace} networking.istio.io/traffic-distribution=PreferClose` (from 1.24)',
-    asks: true,
+      '`kubectl annotate service {service} -n {namespace} networking.istio.io/traffic-distribution=PreferClose` (from 1.24)',
     source: 'istio/istio serviceregistry/ambient; #50519, #53435',
   },
   istio: {

@@ -8,7 +8,7 @@ import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin, podsOf } from './members.ts';
-import { ANY, BY_ITSELF, CLUSTER_LOCAL, HOSTED, NEW_FIELD, OUTSIDE, PROVIDERS, SHARED, asSet } from './settings.ts';
+import { ANY, BY_ITSELF, CLUSTER_LOCAL, HOSTED, OUTSIDE, PROVIDERS, SHARED, asSet, asking } from './settings.ts';
 import { byMarks, ifKept, isUpstream, readsHints } from './settings.ts';
 import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, runsIn, splitText } from './gateways.ts';
 import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
@@ -241,7 +241,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const isTaken = isOfEnvoy || (isWaypoint && found.some((each) => /ambient/.test(each.client) && each.all));
     const route = (isOfRoutes && !possible) || undefined;
     const all = seen.all === true || isTaken || route || (!isUsed && client.startsWith('aws-ip-'));
-    const plain = CLIENTS[client];
+    const plain = asking(CLIENTS[client], index.hasField);
     // What Istio's proxies do is said by istiod.
     const tag = /:[^:]+$/.exec(seen.image ?? '')?.[0] ?? '-';
     const pilots = [...index.pilots.filter((pilot) => pilot.endsWith(tag)), ...index.pilots];
@@ -257,11 +257,12 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
     const split = keeps && plain.byRule === 'DestinationRule' ? splitText(service, index) : '';
     const isJoined = keeps && plain.byRule === 'DestinationRule' && index.joined !== '';
-    const { asks = false } = [own, set].find((each) => each.setting !== undefined) ?? plain;
+    const { asks } = [own, set].find((each) => each.setting !== undefined) ?? plain;
     const inner = client === 'kuma' && index.kinds.has('ZoneIngress') ? BY_ZONE_INGRESS : split;
     const isNone = seen.entry && setting === '' && plain.setting === undefined && !unsure && !keeps;
     const placed = keeps ? runsIn(seen, index) : undefined;
     const [object = name] = evidence.object.split('/').slice(-1);
+    const text = isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`;
     const names = { service: name, value: evidence.value, name: object, namespace };
     return {
       client: client.replace(/\/.*$/, ''),
@@ -270,12 +271,9 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       unsure,
       byHints,
       keeps: keeps && !isJoined && split === '',
-      ...defined({ adds: row.adds, fails: row.fails, how: row.how, none: isNone || row.none, route, placed }),
-      ...(index.hasField && asks && { asks }),
+      ...defined({ adds: row.adds, fails: row.fails, how: row.how, none: isNone || row.none, route, placed, asks }),
       through: plain.usesClusterIp !== undefined || LED.test(client),
-      setting: (isJoined ? CLUSTER_LOCAL : split ? OF_SUBSET : `${setting}${then}`)
-        .replace(index.hasField ? /^$/ : NEW_FIELD, '')
-        .replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),
+      setting: text.replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),
       /** Every client of the Service that is seen goes this way. */
       all,
       /** Nothing shows that clients of this Service are among them. */

@@ -23,8 +23,12 @@ export const PROVIDERS: Partial<Record<ClientName, string>> = {
   'traefik/gateway': 'kubernetesgateway',
 };
 
-/** An alternative that versions without the field do not have. */
-export const NEW_FIELD = /^`spec\.trafficDistribution.*? of the Service(?: \([^)]*\))?,(?: or)? /;
+/** With all that there is to set in a version that has the field, or has it not. */
+export const asking = (row: Client, hasField: boolean): Client => {
+  const { asks, ...rest } = row;
+  if (asks === undefined) return row;
+  return hasField ? { ...row, setting: [asks, row.setting ?? []].flat().join(', or ') } : rest;
+};
 
 export const BY_ITSELF = 'it chooses among the endpoints by itself, without zones';
 

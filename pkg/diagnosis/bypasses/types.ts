@@ -5,12 +5,12 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 export interface Client {
   /** What decides about zones instead. Default: it chooses by itself, without zones. */
   readonly decides?: string;
-  /** What to set, so that zones count; `spec.trafficDistribution` stands first. Default: nothing is known. */
+  /** What to set, so that zones count. Default: nothing is known. */
   readonly setting?: string;
   /** None is known for zones, as its text says. */
   readonly none?: boolean;
-  /** It begins with the field of the Service. */
-  readonly asks?: true;
+  /** What comes before it: the field of the Service, where the version of its cluster has that. */
+  readonly asks?: string;
   readonly source: string;
   /** An annotation (of the entry or the Service) that sends it to the cluster IP after all. */
   readonly usesClusterIp?: string;
