@@ -25,17 +25,14 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
     policy: 'loadBalancer.externalTrafficPolicy (charts from late 2023 on)',
   },
   datadog: { policy: 'it has none: its template sets Local' },
-  // grafana/loki#17742, #19558
-  loki: { service: 'trafficDistribution under distributor, or under loki.service for all (charts from late 2025 on)' },
+  loki: { service: 'trafficDistribution under distributor, or under loki.service for all (charts from late 2025 on)' }, // grafana/loki#17742, #19558
   'external-secrets': { template: 'topologySpreadConstraints, or under webhook or certController (from mid-2023)' },
-  // Ontotext-AD/graphdb-helm#233 (open)
-  graphdb: { service: 'trafficDistribution under proxy.service, or for its nodes service (from late 2026)' },
+  graphdb: { service: 'trafficDistribution under proxy.service, or for its nodes service (from late 2026)' }, // Ontotext-AD/graphdb-helm#233 (open)
   longhorn: { service: 'trafficDistribution under service.manager or service.admissionWebhook (from late 2026)' },
   vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
   'opentelemetry-collector': { service: 'service.trafficDistribution (charts from mid-2025 on)' },
   'victoria-metrics-cluster': { service: 'service.trafficDistribution under vminsert or vmselect (from 0.30)' },
-  // istio/istio#45175
-  istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' },
+  istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' }, // istio/istio#45175
   // traefik/traefik-helm-chart templates: _service.tpl writes all of `service.spec`; deployment.yaml
   traefik: { service: 'service.spec.trafficDistribution', replicas: 'deployment.replicas' },
   'argo-cd': { service: 'repoServer.service.trafficDistribution (charts from June 2025 on), of its repo server alone' },
@@ -108,10 +105,8 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     replicas: 'spec.instances',
     template: 'spec.topologySpreadConstraints',
   },
-  // emqx/emqx-operator#1041
-  'apps.emqx.io': { template: 'spec.coreTemplate.spec.topologySpreadConstraints (operator from 2.2.21)' },
-  // gardener/etcd-druid#973, #1280
-  'druid.gardener.cloud': { service: 'spec.etcd.clientService.trafficDistribution (PreferSameZone from 0.36)' },
+  'apps.emqx.io': { template: 'spec.coreTemplate.spec.topologySpreadConstraints (operator from 2.2.21)' }, // emqx/emqx-operator#1041
+  'druid.gardener.cloud': { service: 'spec.etcd.clientService.trafficDistribution (PreferSameZone from 0.36)' }, // gardener/etcd-druid#973, #1280
   'apps.kruise.io': { replicas: 'spec.replicas', template: 'spec.template' }, // openkruise/kruise apis/apps, *_types.go
   // cockroachdb/cockroach-operator#853, arkmq-org/arkmq-org-broker-operator#618, ClickHouse/clickhouse-operator#271
   'crdb.cockroachlabs.com': { replicas: 'spec.nodes', template: IN_SPEC.template },
@@ -122,8 +117,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'databases.spotahome.com': { replicas: 'spec.redis.replicas', template: 'spec.redis.topologySpreadConstraints' },
   'cassandra.datastax.com': { replicas: 'spec.size' },
   'minio.min.io': { replicas: 'spec.pools, by another pool (the servers of one do not change)' },
-  // mongodb/mongodb-kubernetes-operator api/v1/mongodbcommunity_types.go
-  'mongodbcommunity.mongodb.com': { replicas: 'spec.members', template: 'spec.statefulSet.spec.template' },
+  'mongodbcommunity.mongodb.com': { replicas: 'spec.members', template: 'spec.statefulSet.spec.template' }, // mongodb/mongodb-kubernetes-operator api/v1/mongodbcommunity_types.go
   'tempo.grafana.com': { template: 'spec.replicationZones (operator from August 2026)' }, // grafana/tempo-operator#1578
   'dragonflydb.io': IN_SPEC, // dragonflydb/dragonfly-operator api/v1alpha1/dragonfly_types.go
   'core.humio.com': { service: 'spec.humioServiceAnnotations', replicas: 'spec.nodeCount' },
@@ -135,8 +129,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   },
   'monitoring.coreos.com': IN_SPEC,
   'opentelemetry.io': { service: `spec.trafficDistribution${NEW_ONLY}`, policy: BY_MODE, ...IN_SPEC },
-  // monzo/egress-operator#41, #48
-  'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: ENABLE_SERVICE_TOPOLOGY_MODE=true for it)' },
+  'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: ENABLE_SERVICE_TOPOLOGY_MODE=true for it)' }, // monzo/egress-operator#41, #48
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },
   // mariadb-operator/mariadb-operator docs/metadata.md, #1636
@@ -161,6 +154,10 @@ const SPREAD_FIELDS: Readonly<Record<string, string>> = {
   'pingcap.com': `${IN_SPEC.template}, or under each component (with topologyKey: it makes them DoNotSchedule)`, // pingcap/tidb-operator component_spec.go
   'broker.amq.io': `spec.deploymentPlan.${SPREAD} (operator from late 2023)`,
   'pxc.percona.com': `${SPREAD} under spec.pxc, spec.haproxy or spec.proxysql (from 1.14)`, // percona/percona-xtradb-cluster-operator pxc_types.go, release notes
+  'druid.apache.org': `spec.nodes.<name>.${SPREAD}`, // datainfrahq/druid-operator druid_types.go
+  'observability.kaasops.io': `${IN_SPEC.template} (operator from 2026)`, // kaasops/vector-operator#273
+  'acid.zalan.do': `${IN_SPEC.template} (operator from 2025)`, // zalando/postgres-operator#2530
+  'stackgres.io': `spec.pods.scheduling.${SPREAD}`, // gitlab.com/ongresinc/stackgres/-/issues/1814
   'psmdb.percona.com': `spec.replsets[].${SPREAD} (from 1.15; of mongos and config servers under spec.sharding)`, // percona/percona-server-mongodb-operator deploy/cr.yaml, release notes
   'minio.min.io': `spec.pools[].${SPREAD} (operator from late 2021)`, // minio/operator#859, pkg/apis/minio.min.io/v2/types.go
   // k8ssandra/cass-operator cassandradatacenter_types.go, cassandradatacenter_webhook.go

@@ -110,7 +110,7 @@ const LIMITS: readonly (readonly [Cause['reason'], string, of?: Explanation['ver
 const limitTexts = ({ causes, name, verdict }: Explanation): string[] =>
   LIMITS.flatMap(([cause, text, of = verdict]) => {
     const isTheirs = cause === 'StickyClients' && name.endsWith('apiserver');
-    return of === verdict && causes.some(({ reason }) => reason === cause) && !isTheirs ? [text] : [];
+    return of === verdict && causes.some(({ reason, says }) => reason === cause && !says) && !isTheirs ? [text] : [];
   });
 
 /** Nothing is known to go around the cluster IP, and what would show it was read. */
@@ -119,10 +119,10 @@ export const isAlone = ({ scope: { around, unseen, past, enters } }: Explanation
 
 const scopedText = (report: Explanation, alone: string): string => {
   const { unseen } = report.scope;
-  const share = `${spillText(report) ?? shareText(report)}${lends(report) ? ', as the hints direct' : ''}`;
-  const kept = `${isAlone(report) ? alone : 'through its cluster IP '}${share}`;
+  const kept = `${isAlone(report) ? alone : 'through its cluster IP '}${spillText(report) ?? shareText(report)}${lends(report) ? ', as the hints direct' : ''}`;
   const who = unseen.length === 0 ? '' : `who else reaches its Pods was not seen (${unseen.join(', ')})`;
-  const own = [failingText(report), kept, ...limitTexts(report), ...aroundTexts(report), who];
+  const faults = [report.causes[0]?.says ?? '', failingText(report)];
+  const own = [...faults, kept, ...limitTexts(report), ...aroundTexts(report), who];
   const enters = entersText(report);
   return clean(phrases(report.scope.foreign ? [enters, ...own] : [...own, enters]));
 };
@@ -162,7 +162,7 @@ const missedText = (report: Explanation): string => {
   const around = effective.inZoneShare === null ? [] : aroundTexts(report, isLed ? 'its cluster IP' : 'it');
   const others = scope.foreign ? [entersText(report), ...around] : [...around, entersText(report)];
   const limits = limitTexts(report);
-  const first = LIMITS.find(([reason, text]) => reason === cause && limits.includes(text))?.[1] ?? '';
+  const first = causes[0]?.says ?? LIMITS.find(([own, text]) => own === cause && limits.includes(text))?.[1] ?? '';
   const why = isIneffective && first === '' ? ` (${cause})` : '';
   const [among = '', all] = [scope.seenShare, effective.inZoneShare].map(percentText);
   const theirs = among === all ? '' : `, and of theirs ${among}`;

@@ -32,10 +32,7 @@ export const wrapText = (text: string, width: number, indent: string): string =>
 export const unsafeCharacters = (): RegExp => /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 const escaped = (character: string): string =>
-  Array.from(
-    { length: character.length },
-    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
-  ).join('');
+  character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** The same JSON with these characters as escapes, which JSON.stringify leaves as they are beyond U+001F. */
 export const escapeUnsafe = (json: string): string => json.replaceAll(unsafeCharacters(), escaped);

@@ -62,6 +62,7 @@ const UNPLACED = {
   ],
 };
 const WAITING = { ...podOf('web-9', { containers: [] }), status: { phase: 'Pending' } };
+const NOT_SERVING = { conditions: { ready: true, serving: false } };
 const ON_C = { nodeName: 'node-2', containers: [] };
 const OF_POD = { kind: 'Pod', namespace: 'shop', name: 'web-9' };
 const NO_ADDRESS = { ...WAITING, kind: 'Event', involvedObject: OF_POD, type: 'Warning', message: 'no IP address' };
@@ -488,6 +489,19 @@ const ROWS: readonly ReportedRow[] = [
     /Set `spec\.trafficDistribution/,
     /PortOfSomePods/,
   ],
+  [
+    'https://github.com/haproxytech/kubernetes-ingress/pull/777',
+    {
+      extra: [
+        ingress('haproxy'),
+        { ...sliceOf('web-3', [{ addresses: ['10.1.0.99'], zone: 'a' }]), ports: [{ name: 'http', port: 9090 }] },
+      ],
+    },
+    'NotWanted',
+    'PortOfSomePods',
+    /^✗ its Pods have several numbers for one port; all clients seen go through haproxy/,
+    /have 8080 and 9090 for one port.*takes the first number for all.* → Have all its Pods use one number/,
+  ],
   // Also kubernetes/kubernetes#132678
   [
     'https://github.com/devops-ia/helm-opencti/issues/258',
@@ -549,6 +563,20 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ no endpoint has a zone; no setting/,
     /As long as it writes one endpoint \(a leader\), clients in other zones cross/,
     /kubectl (?:patch|label|annotate|scale)|NotRequested/,
+  ],
+  [
+    'https://github.com/patroni/patroni/issues/2050',
+    {
+      service: { labels: { application: 'patroni' } },
+      spec: { selector: undefined },
+      endpoints: [],
+      extra: [sliceOf('web-1', [{ addresses: ['10.0.0.1'] }], OF_MIRROR)],
+    },
+    'NotWanted',
+    'NoSelector',
+    /^✗ no endpoint has a zone; no setting/,
+    /which Patroni writes, with the address of its leader, ready or not.* Writes go to the leader/,
+    /writer has to write zones/,
   ],
   [
     'https://github.com/kubernetes/website/issues/42748',
@@ -1788,7 +1816,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: { selector: undefined }, endpoints: [''], extra: [AMBIENT, ZTUNNEL] },
     'NotWanted',
     'NoSelector',
-    /^✗ all clients seen go through istio-ambient .*no endpoint has a zone/,
+    /^✗ all clients seen go through istio-ambient .* was seen to have no endpoint .*no endpoint has a zone/,
     /no endpoint of a Service without a selector, .* For istio-ambient: a selector for its Pods/,
     /could prefer/,
   ],
@@ -2939,6 +2967,24 @@ const ROWS: readonly ReportedRow[] = [
     /publishes 10\.1\.0\.11 of a as ready/,
   ],
   [
+    'https://github.com/redpanda-data/helm-charts/issues/1002',
+    {
+      spec: { publishNotReadyAddresses: true },
+      endpoints: [],
+      extra: [
+        sliceOf(
+          'web-1',
+          ['a', 'b'].map((zone) => ({ addresses: [zone], zone, ...NOT_SERVING })),
+        ),
+      ],
+    },
+    'NotWanted',
+    'PublishedNotReady',
+    /^✗ not all of its Pods are ready/,
+    / → See why none of its Pods is ready: .*would leave no endpoint\. .*`rpk cluster health`/,
+    /Set `publishNotReadyAddresses: false`/,
+  ],
+  [
     'https://github.com/k3s-io/k3s/issues/12433',
     {
       version: '1.33.1+k3s1',
@@ -3376,7 +3422,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: { sessionAffinity: 'ClientIP' }, extra: [behindWeb({ image: 'docker.io/bitnami/memcached:1.6.38' })] },
     'NotWanted',
     'NotRequested',
-    /^✗ not wanted/,
+    /^✗ any Pod may be the wrong one/,
     /each of its Pods has keys of its own\. .*from a headless Service/,
     /kubectl (?:annotate|patch service web -n shop --type merge -p '{"spec":{"traffic)/,
   ],
@@ -3385,7 +3431,7 @@ const ROWS: readonly ReportedRow[] = [
     { service: HELM, spec: { ports: [6379, 26_379].map((port) => ({ name: `p${port}`, port })) } },
     'NotWanted',
     'NotRequested',
-    /^✗ not wanted/,
+    /^✗ any Pod may be the wrong one/,
     /a primary and replicas, which refuse what is written .*ask Sentinel/,
     /kubectl (?:annotate|patch)|Helm owns it/,
   ],
@@ -3394,7 +3440,7 @@ const ROWS: readonly ReportedRow[] = [
     { service: HELM, extra: [behindWeb({ image: 'zabbix/zabbix-server-pgsql:ubuntu-6.4.15' })] },
     'NotWanted',
     'NotRequested',
-    /^✗ not wanted/,
+    /^✗ any Pod may be the wrong one: one server is active/,
     /those that stand by do not listen\. .*select the active server alone/,
     /kubectl (?:annotate|patch)|Helm owns it/,
   ],
@@ -3428,7 +3474,7 @@ const ROWS: readonly ReportedRow[] = [
     { extra: [{ ...OF_MONGO, spec: { ...OF_MONGO.spec, replicas: 3 } }] },
     'NotWanted',
     'NotRequested',
-    /^✗ members \(StatefulSet shop\/stores\) go around its cluster IP; not wanted: /,
+    /^✗ any Pod may .*; members \(StatefulSet shop\/stores\) go around its cluster IP; not wanted: /,
     /a primary and secondaries, .*→ Have drivers take all members, .* with `replicaSet`/,
     /kubectl (?:annotate|patch)/,
   ],
@@ -3437,7 +3483,7 @@ const ROWS: readonly ReportedRow[] = [
     { spec: { selector: { app: 'web', redis_setup_type: 'replication' } } },
     'NotWanted',
     'NotRequested',
-    /^✗ not wanted/,
+    /^✗ any Pod may be the wrong one/,
     /a primary and replicas, .*a Service of the primary alone/,
     /kubectl (?:annotate|patch)/,
   ],

@@ -1234,7 +1234,7 @@ const ROWS: readonly ReportedRow[] = [
     },
     'Effective',
     'LoadBalancerTraffic',
-    /^! 100 %/,
+    /^! Google's load balancer did not find its Pods healthy in time; 100 %/,
     /did not find Pods web-x of Service shop\/web healthy in time .* → Give it a HealthCheckPolicy/,
   ],
   [
@@ -1273,7 +1273,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'ZoneFailsHealthCheck',
     /IngressRoute shop\/web picks; Nodes without one of its Pods drop it/,
-    /no ready endpoint on node-0 and node-2: .* With nodePortLB Traefik sends to all Nodes/,
+    /no ready endpoint on node-0 and node-2: .* With nodePortLB it sends to all Nodes/,
   ],
   [
     'https://github.com/antrea-io/antrea/issues/3785',

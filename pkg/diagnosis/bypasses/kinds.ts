@@ -186,10 +186,7 @@ const ASKS_NONE: Partial<Record<ClientName, { blind: string; remedy: string }>> 
     blind: `BIG-IP sends to all Nodes that \`--node-label-selector\` of its controller selects: ${ALL_NODES}, or start the controller with \`--pool-member-type=cluster\`, where BIG-IP reaches Pods.`,
     remedy: 'BIG-IP knows no zones: `--node-label-selector` of its controller selects the Nodes for all Services.',
   },
-  'traefik/route': {
-    blind: `With nodePortLB Traefik sends to all Nodes: ${ALL_NODES}.`,
-    remedy: 'Traefik knows no zones.',
-  },
+  'traefik/route': { blind: `With nodePortLB it sends to all Nodes: ${ALL_NODES}.`, remedy: 'Traefik knows no zones.' },
 };
 export const ofNodePorts = (client: ClientName, args: string) =>
   ASKS_NONE[client] && {

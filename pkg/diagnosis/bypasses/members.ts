@@ -18,10 +18,8 @@ const OF_PEERS = 'its own Pods take addresses of one another from the API server
 
 /** By images of clients that are seen, or of members that Helm owns: where the program has it. */
 const RACKS: Readonly<Record<string, RegExp>> = {
-  // redpanda-data/console#166
-  '; of Redpanda Console `kafka.rackId`': /redpandadata\/console/,
-  // grafana/tempo#7414, #7594
-  '; of Tempo `ingest.kafka.client_rack`, in releases from mid-2026 on': /grafana\/tempo:/,
+  '; of Redpanda Console `kafka.rackId`': /redpandadata\/console/, // redpanda-data/console#166
+  '; of Tempo `ingest.kafka.client_rack`, in releases from mid-2026 on': /grafana\/tempo:/, // grafana/tempo#7414, #7594
   // grafana/mimir#13558, #16566 (open)
   '; of Mimir `-ingest-storage.kafka.client-rack`, which counts only with `-ingest-storage.kafka.fetch-concurrency-max=0`':
     /grafana\/mimir:/,

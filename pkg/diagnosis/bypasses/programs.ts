@@ -102,8 +102,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/kafka-(?:bridge|rest)/, '`client.rack` of its consumers (`rack` of KafkaBridge, Strimzi 0.32)', true, BY_LEADER], // strimzi/strimzi-kafka-operator#6610
   [/(?:pulsar|kafka)-?proxy|kroxylicious/, none(' for a topic: one broker serves it'), true, BY_LEADER], // apache/pulsar#1086, grepplabs/kafka-proxy, kroxylicious/kroxylicious
   [/^(?!.*schema-?registry).*kafka|cp-server/, OF_KAFKA, /^:(?:909\d|9071)$/, BY_PARTITION],
-  // apache/pulsar#3104, #3119
-  [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true],
+  [/bookie|bookkeeper/, '`bookkeeperClientReorderReadSequenceEnabled` of brokers, with racks of bookies', true], // apache/pulsar#3104, #3119
   [/pulsar|^:6650$/, none(' for a topic: one broker serves it; near clients by `ns-isolation-policy`'), /^:665\d$/],
   [/nsq(?:io|d|lookupd)/, '`--topology-zone` of nsqd, and the zone of consumers (after April 2024)', true, BY_NAME], // nsqio/nsq#1301, nsqio.github.io#89
   [/emqx|vernemq|hivemq\d?/, NONE, true, BY_QUEUE], // emqx-docs "Node Evacuation and Cluster Load Rebalancing"; vernemq/vernemq#2175
@@ -118,14 +117,12 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/clickhouse-keeper/, OF_KEEPER, true, BY_LEADER],
   [/zookeeper|typesense|schema-?registry|^:2181$/, 'reads need none: any member answers them', true, BY_LEADER],
   [/consul-server/, 'reads with `stale`: the server that is reached answers them', true, BY_LEADER],
-  // grafana/mimir#10214, #13045, #13756
-  [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING],
+  [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING], // grafana/mimir#10214, #13045, #13756
   [/mimir.*store-gateway/, OF_MIMIR, 'surely', BY_RING],
   [/(?:loki|mimir|tempo|cortex).*(?:ingester|store-gateway)|^(?:ingester|store-gateway)$/, NONE, 'surely', BY_RING],
   // grafana/loki#19558, #24180 (open), grafana/mimir#3107, grafana/tempo#4606, cortexproject/cortex-jsonnet#47
   [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, OF_WRITES, 'surely', BY_WRITES],
-  // grafana/mimir#13636, #16177
-  [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH],
+  [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH], // grafana/mimir#13636, #16177
   [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-\w+)|cortex(?!-t)|temporalio|^:723[3-5]$/, NONE, true, BY_ROLES],
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES], // VictoriaMetrics/VictoriaMetrics#4792
   [/vttablet|vtgate|\bvitess\b/, '`--cell` of vtgate by zone: it prefers replicas there', true, BY_ROLES], // vitessio/vitess#3355
@@ -219,8 +216,10 @@ const BY_AFFINITY = /cilium\S*affinity=(?:(?:local|remote)$|.(?![^]*\bcilium:v1\
 /** Who chooses among clusters, Pods of functions and models, and of what Istio has beside Services. */
 export const OTHERS = {
   'cilium-clustermesh': {
-    decides: 'Cilium adds the endpoints of other clusters, which are not among these objects and get their share',
-    setting: '`kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
+    decides:
+      'Cilium adds the endpoints of other clusters, which are not among these objects and get their share (before 1.19 without zones: no hint keeps to them)',
+    setting:
+      'Cilium 1.19 or newer in all clusters, or `kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
     adds: true,
     source: 'cilium/cilium#29200, #31609',
     unless: BY_AFFINITY,
@@ -256,6 +255,7 @@ export const OTHERS = {
   'istio-ambient/unselected': {
     decides:
       'ztunnel was seen to have no endpoint of a Service without a selector, so that connections to it fail; by the source of newer releases it has those whose slices name Pods (`targetRef`), with the zones of their Nodes: `istioctl ztunnel-config services` shows what it has',
+    how: 'was seen to have no endpoint of a Service without a selector',
     setting: 'a selector for its Pods, which what writes the Service has to set',
     source: 'istio/istio#60951, #51921, pilot/pkg/serviceregistry/kube/controller/ambient/workloads.go',
   },

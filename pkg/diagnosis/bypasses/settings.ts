@@ -60,15 +60,13 @@ const BY_RULE: Readonly<
   few: ['{rule} has no effect on fewer endpoints than its `minEndpointsThreshold` (6 by default)', 'a lower one there'],
   soft: ['Envoy prefers its own zone by {rule}, and sends to others what is too much for it', '`force: {}` there'],
   blind: ['{rule} lacks the zone of gateway Pods', '`KGATEWAY_NODE_ZONE` or label topology.kubernetes.io/zone there'],
-  // envoyproxy/gateway#6763
-  unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'],
+  unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'], // envoyproxy/gateway#6763
   // istio/istio#39792, #48302, #46295
   unserved: [
     'Envoy prefers its own zone by {rule}, before Istio 1.20 only from Pods that a Service selects, and none seen selects them',
     'an update to 1.20 or newer, or such a Service where there is none',
   ],
-  // istio/istio#60765
-  aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'],
+  aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'], // istio/istio#60765
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
   outlier: [KEPT, '', PREFERS],
   failover: [KEPT, '`failover` of {rule} is for regions only; for zones `failoverPriority`', PREFERS],

@@ -150,12 +150,12 @@ const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = 
 };
 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of what decides for all clients that are seen, or of Pods that are not alike. */
-export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string] => {
+export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string, unlike?: string] => {
   const { bypasses, autoscalers, workloads, service, endpoints, version } = facts;
   const images = workloads.flatMap(({ images: own, name }) => own.map((image) => `${image} ${name}`));
   const signs = [JSON.stringify(service.spec ?? {}), ...images];
-  const unlike = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own)));
-  if (unlike && endpoints.length > 1) return [`Any Pod may be the wrong one: ${unlike[1][1]}. `, '', unlike[0]];
+  const [helps, [, why] = []] = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own))) ?? [];
+  if (helps && why && endpoints.length > 1) return [`Any Pod may be the wrong one: ${why}. `, '', helps, why];
   const sure = bypasses.find(
     ({ client, unsure = true, possible, byHints, setting: set, asks, behind = unsure || possible }) =>
       !(behind || (byHints && set === '') || (asks && atLeast(version, 21)) || client === 'kube-apiserver'),

@@ -12,7 +12,7 @@ import { type Kind, LATER, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, TAILNET } f
 import { MONITOR, announcersOf, kindOf, leftOutOf } from './balancers.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { faultOf, sharedFault, shutOut } from './local.ts';
-import { type Cause, cause, counted, listed } from './reasons.ts';
+import { type Cause, cause, counted, listed, saying } from './reasons.ts';
 import { inOnePlace } from './given.ts';
 import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
 
@@ -290,6 +290,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);
 };
 
+const UNHEALTHY = "Google's load balancer did not find its Pods healthy in time";
 const CHECKED = 'Give it a HealthCheckPolicy (for an Ingress a BackendConfig) whose `requestPath` answers with 200.';
 
 /** artifact-keeper/artifact-keeper-iac#125, GoogleCloudPlatform/gke-autoneg-controller#158, #159 */
@@ -297,7 +298,7 @@ const negCauses = ({ service, endpoints, name, pods }: Facts): Cause[] => {
   // Where some are healthy the check is answered.
   const isRefused = pods.length > 0 && pods.every(({ refused }) => refused);
   const late = `Google's load balancer did not find Pods ${listed(pods.map((pod) => pod.name))} of Service ${name} healthy in time (condition \`cloud.google.com/load-balancer-neg-ready\`): its health check asks for \`/\` where nothing says otherwise.`;
-  if (isRefused) return [cause('effective', 'LoadBalancerTraffic', late, CHECKED)];
+  if (isRefused) return [saying(UNHEALTHY, 'effective', 'LoadBalancerTraffic', late, CHECKED)];
   const { 'cloud.google.com/neg-status': status = '' } = service.metadata?.annotations ?? {};
   const [, named = ''] = /"zones":\s*\[([^\]]+)/.exec(status) ?? [];
   const lost = endpoints.flatMap(({ zone }) => (named.includes(`"${zone}"`) ? [] : zone));

@@ -165,17 +165,13 @@ const HOST = 'Pods in the network of the host';
 
 /** By what routes: whose connections to the external address it drops under the policy Local, what helps as well, and whether to node ports too. */
 const SHUTS_OUT: readonly [by: string, mode: string, on: RegExp, who: string, also: string, ports?: true][] = [
-  // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
-  ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'],
+  ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'], // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
   // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.
   ['kube-proxy', 'ipvs', /^1\.(?:\d|1\d|2[0-3])\./, OWN, `update kube-proxy to 1.24 or newer, or ${CLUSTER}`],
   ['kube-proxy', 'ipvs', /^/, HOST, `${CLUSTER}, or use another mode of kube-proxy`],
-  // kubernetes/kubernetes#65387: mended by #77523.
-  ['kube-proxy', '', /^1\.(?:\d|1[0-4])\./, HOST, 'update kube-proxy to 1.15 or newer'],
-  // antrea-io/antrea#6244: since #4815 (1.13), mended by #6251.
-  ['Antrea', 'networkPolicyOnly', /^1\.(?:1[34]\.|15\.[01]$)/, OWN, 'update Antrea to 1.15.2, 2.0 or newer'],
-  // cilium/cilium#11746, mended by #12311.
-  ['Cilium', '', /^1\.7\./, OWN, 'update Cilium to 1.9 or newer', true],
+  ['kube-proxy', '', /^1\.(?:\d|1[0-4])\./, HOST, 'update kube-proxy to 1.15 or newer'], // kubernetes/kubernetes#65387: mended by #77523.
+  ['Antrea', 'networkPolicyOnly', /^1\.(?:1[34]\.|15\.[01]$)/, OWN, 'update Antrea to 1.15.2, 2.0 or newer'], // antrea-io/antrea#6244: since #4815 (1.13), mended by #6251.
+  ['Cilium', '', /^1\.7\./, OWN, 'update Cilium to 1.9 or newer', true], // cilium/cilium#11746, mended by #12311.
   ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER_ONLY],
 ];
 

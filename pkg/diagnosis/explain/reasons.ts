@@ -97,6 +97,8 @@ export interface Cause {
   readonly remedy: string;
   /** The commands for this Service and version; lines that begin with # are for who owns it. Only where there are any. */
   readonly fix?: readonly string[];
+  /** What stands first in the verdict where this cause does, and its code says too little. */
+  readonly says?: string;
 }
 
 /** `remedy`: where the evidence allows a more exact one than the table's. */
@@ -106,6 +108,8 @@ export const cause = (stage: Stage, reason: CauseReason, evidence: string, remed
   evidence,
   remedy,
 });
+
+export const saying = (says: string, ...of: Parameters<typeof cause>): Cause => ({ ...cause(...of), says });
 
 const SHOWN = 3;
 

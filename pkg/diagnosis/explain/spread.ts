@@ -147,8 +147,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (constraint && replicas === 1 && facts.workloads.length > 1 && facts.workloads.filter(counts).length === 1)
     return say(alone, 'Have each constraint select the Pods of all these workloads, as the Service does.');
   if (hasFew(facts) && !inOneZone(facts)) return say(few, constraint && remedyOf('SingleEndpoint'));
+  const constrained = hasFew(facts) ? remedyOf('PodsNotSpread') : `${SPREAD}.`;
   const drawn = drawnText(workload);
-  if (drawn !== '') return say(drawn, `Take the term out of its podAffinity. ${remedyOf('PodsNotSpread')}`);
+  if (drawn !== '') return say(drawn, `Take the term out of its podAffinity. ${constrained}`);
   const [shrunk, evened] = facts.autoscalers.some(byMean) // kubernetes/kubernetes#89922
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
@@ -159,7 +160,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const scaling = autoscalerRemedy(facts, workload, zones);
   const grown = scaling === '' ? undefined : `${scaling}${SPREAD}.`;
   if (isBare && workload.podLabels['rollout-group']) return say(bare, EACH_REMEDY);
-  if (isBare && isOnOne && !apartInVain) return say(bare, `${MOVE_ONE}${remedyOf('PodsNotSpread')}`);
+  if (isBare && isOnOne && !apartInVain) return say(bare, `${MOVE_ONE}${constrained}`);
   if (isBare) return say(bare, held ? `${held}${SOFT_FOR_NEW}` : hasConstraints(facts.version) ? grown : APART_REMEDY);
   const older = constraint === undefined || byRevision ? '' : ', those of an older roll-out too';
   const revises = byRevision || !revisesPods(workload) || isPlacedByGardener(workload.marks) ? '' : BY_REVISION;
@@ -169,8 +170,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   if (whenUnsatisfiable === 'ScheduleAnyway')
     return say(`The topologySpreadConstraint of ${who} ${soft}`, `${harder}${isSeen || shrunk ? OF_DESCHEDULER : ''}`);
   const apart = `The podAntiAffinity of ${who} on ${LABEL_ZONE} ${soft}`;
-  if (constraint === undefined && prefersApart(workload))
-    return say(apart, `${held ?? remedyOf('PodsNotSpread')}${evened}`);
+  if (constraint === undefined && prefersApart(workload)) return say(apart, `${held ?? constrained}${evened}`);
   const wide = maxSkew > 1 ? `, and lets a zone have ${maxSkew} more than the emptiest` : '';
   const scaled = shrunk && 'Scaling down by its HorizontalPodAutoscaler looks at no zone. '; // kubernetes/kubernetes#124149
   const anew = `${scaled}${maxSkew > 1 ? 'Set `maxSkew: 1`. ' : ''}Place the Pods anew: restart the workload, or delete a Pod of the fullest zone.${revises}${EVENED_OUT}`;
@@ -219,8 +219,7 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
     return `${remedy ?? ''} What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them over zones: both are set where the operator, or the chart, takes replicas and constraints. ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;
   // What waits would not come to lie elsewhere by a restart.
-  const kept =
-    found.length === 0 && inOneZone(facts) && heldText(facts) ? `${VOLUMES_REMEDY}${SOFT_FOR_NEW}` : undefined;
+  const kept = !found[0] && inOneZone(facts) && heldText(facts) ? `${VOLUMES_REMEDY}${SOFT_FOR_NEW}` : undefined;
   const [way] = facts.makers.flatMap(({ marks }) => (marks && ownerNote(marks, TEMPLATE, facts.version)?.way) || []);
   return causes[0] && !isHeld
     ? causes[0].remedy

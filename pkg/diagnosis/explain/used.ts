@@ -11,7 +11,7 @@ import type { Fix } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workloadTitle } from './scheduler.ts';
 import { racedNodes } from './snapshot-index.ts';
-import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed, remedyOf } from './reasons.ts';
+import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed, remedyOf, saying } from './reasons.ts';
 
 /** By endpoints that are not ready, which complete hints do not have. */
 const OF_UNREADY: ReadonlySet<Reason> = new Set(['UnreadyForZone', 'UnusedWithoutHint', 'TerminatingForZone']);
@@ -233,9 +233,15 @@ export const nodeCauses = ({ wish, nodes, hosts, index: { routers } }: Facts): C
   return own.length === 0 ? [] : [cause('used', 'NodeIgnored', evidence)];
 };
 
+const ONE_NUMBER =
+  'Have all its Pods use one number for the port, or update the controller (haproxytech/kubernetes-ingress#777).';
+/** redpanda-data/helm-charts#584, #1002, redpanda-data/redpanda-operator#382 */
+const NONE_READY =
+  'See why none of its Pods is ready: until one is, `publishNotReadyAddresses: false` would leave no endpoint. A readinessProbe that asks for the health of all (`rpk cluster health` of the chart of Redpanda, by design) fails in each while one is down: mend that one, or have the probe ask its own Pod alone.';
+
 /** Peers find one another by a headless Service before they are ready. */
 export const failingCauses = (facts: Facts): Cause[] => {
-  const { name, service, slices, endpoints, nodes, notServing, noZones, bypasses, index, workloads } = facts;
+  const { name, service, slices, endpoints, nodes, notServing, noZones, bypasses, index, workloads, pods } = facts;
   // kubernetes/ingress-nginx#9141, #9149
   const isOld = index.bypasses.images.some((image) => /ingress-nginx\/controller:v1\.4\.0\b/.test(image));
   const isMisled = isOld && bypasses.some(({ client }) => client === 'ingress-nginx');
@@ -244,23 +250,30 @@ export const failingCauses = (facts: Facts): Cause[] => {
   const portless = `The selector of Service ${name} takes Pods without its port too (${listed(bare.map(({ targetRef, addresses }) => targetRef?.name ?? addresses.join()))}): ingress-nginx 1.4.0 sends to them, at port 0, and these requests fail (502); a newer release does not.`;
   const callers = facts.callers.filter(({ runner }) => runner.name !== workloads[0]?.name);
   const isAsked = service.spec?.clusterIP !== 'None' || callers.length > 0;
-  // tektoncd/operator#3228, vllm-project/semantic-router#2039; by its name each Pod may have another number (haproxytech/kubernetes-ingress#737)
+  // tektoncd/operator#3228, vllm-project/semantic-router#2039; by its name each Pod may have another number (haproxytech/kubernetes-ingress#737, #777)
   const ports = [...new Set(slices.flatMap(({ ports: own }) => (own ?? []).flatMap(({ port }) => port ?? [])))];
+  const isOnce = ports.length > (service.spec?.ports ?? []).length && bypasses.some((own) => own.client === 'haproxy');
+  const unlike = `Pods of Service ${name} have ${listed(ports.map(String))} for one port: HAProxy's Ingress controller takes the first number for all in releases before April 2026, so that what it sends to others fails; the proxies of the cluster take each.`;
   const having = workloads.filter((own) => ports.some((port) => own.ports.includes(port)));
   const images = new Set(having.flatMap((own) => own.images));
   const others = workloads.filter((own) => own.images[0] && !own.images.some((image) => images.has(image)));
   const mixed = `Service ${name} selects Pods of ${listed(others.map(workloadTitle))} too, whose containers name no port ${listed(ports.map(String))}: where nothing listens there, connections that are sent to them fail.`;
   const what = notServing.map(({ addresses: [own = ''], zone = '' }) => (zone === '' ? own : `${own} of ${zone}`));
-  const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail, unless it answers all the same.`;
+  const stuck = pods.find(({ waits }) => waits !== undefined);
+  const unready = `Service ${name} publishes ${listed(what)} as ready, where the Pod is not: connections that are sent there fail, unless it answers all the same.${stuck ? ` A container of Pod ${stuck.name} waits: "${stuck.waits}".` : ''}`;
+  const isNone = notServing.length === endpoints.length ? NONE_READY : undefined;
   const zoneless = (): string =>
     `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
   return [
     ...bypasses.flatMap(({ fails, evidence: { object }, decides, setting }) =>
       fails ? cause('used', 'NoLocalEndpoints', `${object}: ${decides}.`, `Run ${setting}.`) : [],
     ),
+    ...(isOnce
+      ? [saying('its Pods have several numbers for one port', 'used', 'PortOfSomePods', unlike, ONE_NUMBER)]
+      : []),
     ...(bare.length > 0 ? [cause('used', 'PortOfSomePods', portless)] : []),
     ...(images.size > 0 && others.length > 0 ? [cause('used', 'PortOfSomePods', mixed)] : []),
-    ...(notServing.length > 0 && isAsked ? [cause('used', 'PublishedNotReady', unready)] : []),
+    ...(notServing.length > 0 && isAsked ? [cause('used', 'PublishedNotReady', unready, isNone)] : []),
     ...(noZones.length > 0 ? [cause('effective', 'ZoneIsNone', zoneless())] : []),
   ];
 };

@@ -96,8 +96,7 @@ export const waitingFor = (facts: Facts) => {
   const isOwn = ({ namespace, labels }: Facts['pods'][number]): boolean =>
     namespace === facts.ref.namespace &&
     facts.makers.some((own) => matchesSelector({ matchLabels: own.podLabels }, labels));
-  const late =
-    facts.workloads.length > 0 || facts.makers.length === 0 ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
+  const late = facts.workloads[0] || !facts.makers[0] ? [] : (facts.index.podsOn.get('') ?? []).filter(isOwn);
   const pending = [...new Set([...facts.pods.filter(({ nodeName }) => nodeName === ''), ...late])];
   const isIdle = facts.pods.length === 0 && facts.workloads.every(({ replicas }) => replicas === 0);
   const idle = isIdle ? facts.workloads.map((own) => ` ${workloadTitle(own)} asks for 0 replicas.`) : [];

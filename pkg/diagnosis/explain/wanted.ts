@@ -13,7 +13,7 @@ import { askingNote, elsewhere, isTooOld, nearRemedy, presentAnnotation, setting
 import { type Facts, PLACEHOLDER, portOfPods } from './facts.ts';
 import { apiServerCause, lastEvent, workingCounts } from './given.ts';
 import { localCauses } from './local.ts';
-import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { type Cause, cause, counted, listed, remedyOf, saying } from './reasons.ts';
 import { workloadTitle } from './scheduler.ts';
 import { stickyCauses } from './sticky.ts';
 import { emptyFamily } from './waiting.ts';
@@ -75,6 +75,11 @@ export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'serv
   return [...new Set(all.filter((cluster) => cluster !== undefined))].sort(byText);
 };
 
+/** patroni/patroni#2050, docs/ENVIRONMENT.rst; labels of Patroni and of the operators of Zalando and CrunchyData. */
+const PATRONI = /"(?:application":"(?:patroni|spilo)|[^"]*\/patroni)"/;
+const OF_PATRONI =
+  'Writes go to the leader, in whatever zone it is, and more replicas change nothing: what reads can use a Service of replicas, which may ask for zones. Where readiness of the leader is to count, set `PATRONI_KUBERNETES_USE_ENDPOINTS=false`, and give the Service a selector with the label `role` of the leader (`master`, from Patroni 4 on `primary`).';
+
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints, callers, bypasses } = facts;
@@ -113,12 +118,13 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const others = ` Of an endpoint kube-proxy uses the first address only, not ${listed(unused)}.`;
     const [knative, mesh] = ['knative', 'istio-ambient'].map((by) => bypasses.find(({ client }) => client === by));
     const zoneless = `${mesh ? `For ${mesh.client}: ${mesh.setting}. ` : ''}Their writer has to write zones and hints (EndpointSlices have \`zone\` and \`hints.forZones\`, Endpoints do not): without zones no setting of the Service and no webhook helps.${endpoints.length === 1 ? ' As long as it writes one endpoint (a leader), clients in other zones cross, and more replicas change nothing.' : ''}`;
-    const written = knative?.setting ?? (endpoints.every(({ zone }) => zone === '') ? zoneless : undefined);
+    const patroni = isMirrored && PATRONI.test(JSON.stringify(service.metadata?.labels)) ? OF_PATRONI : undefined;
+    const written = knative?.setting ?? patroni ?? (endpoints.every(({ zone }) => zone === '') ? zoneless : undefined);
     // Custom resources have groups with a dot.
     const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
     const maker = owners.find(({ apiVersion }) => apiVersion.includes('.'));
     const writer = maker ? `the operator of ${maker.kind} ${maker.name}` : 'a person or another program';
-    const mirrored = ` The control plane copies them from Endpoints ${name}, which ${writer} writes, and which have no zones.${knative ? ` In Knative ${knative.decides}.` : ''}`;
+    const mirrored = ` The control plane copies them from Endpoints ${name}, which ${patroni ? 'Patroni writes, with the address of its leader, ready or not' : `${writer} writes`}, and which have no zones.${knative ? ` In Knative ${knative.decides}.` : ''}`;
     const other = writers.find((own) => own !== undefined && !own.endsWith('.k8s.io'));
     const named = maker ? `The operator of ${maker.kind} ${maker.name}` : other && `By their label ${other}`;
     const made = named && ` ${named} writes them, and may revert changes of them.`;
@@ -252,7 +258,7 @@ const refusedRequest = (facts: Facts): Cause => {
   const other = beside === undefined ? `${plain}.` : remedyOf('NotRequested');
   const set = distribution === undefined ? other : `Set \`spec.trafficDistribution: ${distribution}\`.`;
   const remedy = nearRemedy(facts) ?? `${isBare ? 'Once Nodes have zones: ' : ''}${field === undefined ? ask : set}`;
-  const [says, sets, only] = elsewhere(facts);
+  const [says, sets, only, unlike] = elsewhere(facts);
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
     const is = `${annotationKey(facts)} of Service ${name} is ${JSON.stringify(value)}`;
@@ -272,6 +278,7 @@ const refusedRequest = (facts: Facts): Cause => {
   const isOther = service.spec?.externalTrafficPolicy === 'Local' || by('kube-apiserver');
   const behind = way !== undefined && bypasses.every((own) => own.behind);
   const whose = (behind ? '' : sets) || (isOther ? 'For clients inside the cluster: ' : '');
+  if (unlike) return saying(`any Pod may be the wrong one: ${unlike}`, 'wanted', 'NotRequested', evidence, only);
   if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${whose}${way ?? remedy}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;

@@ -222,8 +222,7 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   Backend: (_, __, all) => all.map((inner) => hostOf(fieldsIn(inner, 'fqdn'), 'hostname')),
   EnvoyFilter: (_, __, all) => all.map((inner) => hostOf(fieldsIn(inner, 'socket_address'), 'address')),
   Prometheus: (spec) => listIn(spec, 'remoteWrite').map((inner) => hostOf(inner, 'url')),
-  ServiceEntry: (spec) =>
-    textsIn(spec, 'hosts').flatMap((host) => (/\.svc(?:\.|$)/.test(host) ? hostOf({ host }) : [])),
+  ServiceEntry: (spec) => textsIn(spec, 'hosts').flatMap((host) => (/\.svc(\.|$)/.test(host) ? hostOf({ host }) : [])),
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
   TCPMapping: (spec) => [hostOf(spec, 'service')],

@@ -52,10 +52,7 @@ const SIGNS = [
         : undefined,
   ),
   embedded('canonical/microk8s: kube-proxy runs inside kubelite, on the Node', labelled('microk8s.io/cluster', 'true')),
-  embedded(
-    'Amazon EKS user guide, "EKS Auto Mode": AWS runs kube-proxy as part of the node',
-    labelled(COMPUTE_TYPE, 'auto'),
-  ),
+  embedded('EKS user guide, "EKS Auto Mode": AWS runs kube-proxy as part of the node', labelled(COMPUTE_TYPE, 'auto')),
   embedded(
     'Amazon EKS user guide, "Fargate Pod configuration"',
     labelled(COMPUTE_TYPE, 'fargate'),

@@ -237,8 +237,7 @@ export const PLANES = tableOf([
       { since: [1, 11, 0], when: { hints: ['true'] }, ...ANTREA_ALPHA },
       // Beta from 1.11 on (antrea-io/antrea#4634), and needed (#3515).
       { since: [1, 8, 0], when: { hints: ['true'], slices: ['true'] }, ...ANTREA_ALPHA },
-      // antrea-io/antrea#2792
-      { since: [1, 7, 0], rule: {} },
+      { since: [1, 7, 0], rule: {} }, // antrea-io/antrea#2792
       { rule: { policyBlind: true } },
     ],
     source: 'antrea-io/antrea docs/feature-gates.md, pkg/agent/proxy/topology.go',

@@ -60,9 +60,7 @@ const pathsOf = ({ service, slices, families }: Facts): Path[] => {
 /** Fraction of the Nodes of each zone whose proxies keep clients in it now; of a planned strategy none: plans are made anew. */
 const keepsOf = ({ routes, planned }: Facts): ReadonlyMap<string, number> => {
   const zones = planned === undefined ? Map.groupBy(routes, ({ zone }) => zone) : [];
-  return new Map(
-    [...zones].map(([zone, own]) => [zone, nodesOf(own.filter(({ mode }) => mode !== '')) / nodesOf(own)]),
-  );
+  return new Map([...zones].map(([zone, own]) => [zone, nodesOf(own.filter(({ mode }) => mode)) / nodesOf(own)]));
 };
 
 type Flows = ReadonlyMap<string, readonly MeasuredFlow[]>;
