@@ -79,8 +79,7 @@ export const descend = (problem: Problem): Solution | undefined => {
   );
   const first = searchFrom(problem, cheapest);
   const second = together.join() === cheapest.join() ? undefined : searchFrom(problem, together);
-  if (first === undefined || second === undefined) return first ?? second;
-  return bestOf(first, second);
+  return first === undefined || second === undefined ? (first ?? second) : bestOf(first, second);
 };
 
 /** Sets of zones one step from these: one more, one less, one exchanged. */

@@ -88,8 +88,7 @@ const admitting =
   ({ admit }: SecureServing): RequestHandler =>
   async (request, response, next) => {
     const refusal = await admit(request);
-    if (refusal === undefined) return next();
-    return answering(() => refusal)(request, response, next);
+    return refusal === undefined ? next() : answering(() => refusal)(request, response, next);
   };
 
 const createApp = ({ logger, secure }: HttpServerOptions, routes: Routes): Express => {

@@ -19,8 +19,7 @@ const EXTENSION = /\.(?:json|ya?ml)$/i;
 export const fileErrorText = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return 'no such file or folder';
-  if (code === 'EACCES') return 'permission denied';
-  return errorText(error);
+  return code === 'EACCES' ? 'permission denied' : errorText(error);
 };
 
 /** Dumps of large clusters are smaller; a device or a pipe may have no end. */

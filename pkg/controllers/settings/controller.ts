@@ -82,8 +82,7 @@ export const createSettingsController = (
     const namespace = caches.namespaces.get({ name: decision.namespace });
     if (namespace === undefined) return undefined;
     const wanted = wantedLabels(decision, namespace, false);
-    if (wanted === undefined) return namespace;
-    return writeLabels(namespace, defined(wanted), client, signal);
+    return wanted === undefined ? namespace : writeLabels(namespace, defined(wanted), client, signal);
   };
 
   const carryOut = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Result> => {
@@ -104,8 +103,7 @@ export const createSettingsController = (
     const { namespace } = decision;
     const since = keptIn(ownerless, namespace, () => clock.monotonic());
     const afterMs = since + RELEASE_AFTER_MS - clock.monotonic();
-    if (afterMs > 0) return { kind: 'requeue', afterMs };
-    return carryOut(decision, signal);
+    return afterMs > 0 ? { kind: 'requeue', afterMs } : carryOut(decision, signal);
   };
 
   const ownerOfName = ownersIn(caches, config);

@@ -82,8 +82,7 @@ const freshest = (clusters: readonly Cluster[]): Cluster | undefined => {
  */
 const clusterZones = ({ nodes }: Pick<SettingsCaches, 'nodes'>): string[] | undefined => {
   const known = nodes.list();
-  if (known.length === 0) return undefined;
-  return known.map(zoneOfNode).filter((zone) => zone !== '');
+  return known.length === 0 ? undefined : known.map(zoneOfNode).filter((zone) => zone !== '');
 };
 
 /** What is to be released in a namespace; undefined where it has an owner, may have one elsewhere, or holds nothing to release. */

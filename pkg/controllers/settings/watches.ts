@@ -28,8 +28,7 @@ const ofExtensions =
     if (!deleted && previous !== undefined && askedBy(extension) === askedBy(previous)) return [];
     const own = extensionClassOf(extension);
     if (own === 'shoot') return [extension.metadata?.namespace ?? ''];
-    if (own === undefined) return [];
-    return owned([own === 'seed' ? 'extension-settings' : 'garden-settings']);
+    return own === undefined ? [] : owned([own === 'seed' ? 'extension-settings' : 'garden-settings']);
   };
 
 export const settingsWatches = (caches: SettingsCaches, owned: Owned): Watch[] => {

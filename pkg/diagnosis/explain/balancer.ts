@@ -4,11 +4,13 @@ import type { Service } from '../../apis/core.ts';
 /** What a load balancer does with traffic from outside. */
 export interface Kind {
   readonly enters: string;
+  /** Who picks the Node: the client, a load balancer by its name, or what is not known. */
+  readonly picks?: string;
   readonly remedy: string;
   /** In its place, where nothing shows a Network Load Balancer. */
   readonly classic?: string;
   /** What the remedy sets of the Service; empty: nothing. Default: externalTrafficPolicy. */
-  readonly sets?: '/metadata/annotations' | '';
+  readonly sets?: '/metadata/annotations' | '/spec/trafficDistribution' | '';
   /** Under the policy Local: an address is announced by one Node with a Pod, or by all of these, and nothing asks for their health. */
   readonly announced?: 'one' | 'all';
   /** Under the policy Local: nothing shows that it leaves out Nodes without a Pod; what to do. */
@@ -58,6 +60,7 @@ export const anyNode = (shown: RegExp, who: string, more = '', rest: Partial<Kin
   shown,
   ...rest,
   enters: `through any Node that ${who} picks`,
+  picks: who,
   remedy: `Nothing of the Service makes ${who} keep to zones. ${STAYS}${more}`,
 });
 
@@ -100,6 +103,7 @@ export const eitherWay = (
 export const ANYWHERE = 'Run a Pod wherever traffic may enter, or set `externalTrafficPolicy: Cluster`.';
 
 export const NODE_PORT: Kind = {
+  picks: 'client',
   enters: 'through the Node whose port the client picks',
   remedy:
     'Zones count where clients, or a load balancer outside, pick a Node of their own zone. With `externalTrafficPolicy: Local` it stays on that Node, and Pods see addresses of clients: for those that leave out Nodes without a Pod, or with a Pod on each (a DaemonSet).',
@@ -123,6 +127,7 @@ export const PUBLISHED = {
 };
 
 export const OTHER_ENTRY: Kind = {
+  picks: 'unknown',
   enters: 'through the Node that its load balancer or client picks',
   remedy: 'See in the documentation of the load balancer whether it keeps to zones.',
   blind: `Nothing to do for a load balancer that checks spec.healthCheckNodePort: it leaves such Nodes out. Else: ${ANYWHERE}`,

@@ -103,6 +103,7 @@ const FAMILIES: readonly Kind[] = [
     // docs.k3s.io/networking/networking-services; k3s#6633 (#6901 to #6903), #9592, #11077
     daemonSet: /^svclb-/,
     enters: 'through the Node whose address the client picks (ServiceLB of k3s)',
+    picks: 'client',
     remedy: NODE_PORT.remedy,
     announced: 'all',
     leavesOut: '',
@@ -143,16 +144,19 @@ const FAMILIES: readonly Kind[] = [
     shown:
       /^networking\.gke\.io\/(?:internal-)?load-balancer-|^networking\.gke\.io\/l4-|^cloud\.google\.com\/gke-|^gke-\S+-\w{4,8}(?:-\d+)?$/,
     enters: 'through any Node that the load balancer of Google picks',
+    picks: 'Google',
     // kubernetes/ingress-gce pkg/annotations/service.go; GKE documents it from 1.31.0-gke.1506000 on
     evenly: 'weigh Nodes by their Pods (annotation `networking.gke.io/weighted-load-balancing: pods-per-node`)',
     remedy: `On GKE zones count for an internal load balancer with subsetting only, from 1.33.3-gke.1392000 on: \`spec.trafficDistribution: PreferClose\`, with Pods in each zone of its clients (kubernetes/ingress-gce#2815). ${STAYS}`,
     modes: {
       unset: {
+        sets: '/spec/trafficDistribution',
         enters: 'through any Node that the load balancer of Google picks',
         remedy:
           'Set `spec.trafficDistribution: PreferClose`: from GKE 1.33.3-gke.1392000 on the load balancer keeps to the zone of its clients by it, where the cluster has GKE subsetting, with Pods in each zone of them (kubernetes/ingress-gce#2815).',
       },
       set: {
+        sets: '',
         enters: "through Nodes of the client's zone where the cluster has GKE subsetting, else through any",
         remedy:
           'Run a Pod in each zone of its clients. It keeps to zones with GKE subsetting, from 1.33.3-gke.1392000 on (kubernetes/ingress-gce#2815).',
@@ -320,15 +324,15 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
   const { blind, blindIn, silentIn, classic, ...kind } = mode?.[1] ?? family;
-  const { daemonSet, leavesOut } = family;
+  const { daemonSet, leavesOut, picks } = family;
   const [routed] = nodes.slice(0, 1).map((node) => index.routers.of(node));
   const release = routed?.version ?? '';
   const isBlind = !signs.has(ELECTION) && (release === '' || blindIn?.test(release) !== false);
   const isLoose = ({ settings }: RouterObject) => settings['mode'] === 'ipvs' && settings['ipvs.strictARP'] !== 'true';
   const isOfKubeProxy = kind.announced === 'one' && routed?.router === 'kube-proxy';
   const isAnywhere = isOfKubeProxy && itemsOf(snapshot.routers).some(isLoose);
-  const doubt = [isAnywhere ? LOOSE : '', isBlind ? (blind ?? '') : ''].filter(Boolean).join(' ') || undefined;
+  const doubt = isAnywhere ? `${LOOSE} ${(isBlind && blind) || ANYWHERE}` : isBlind ? blind : undefined;
   const silent = silentIn?.test(release) === true ? silentIn : undefined;
   const remedy = [...own, ...addressesOf(service)].some((each) => NETWORK.test(each)) ? undefined : classic;
-  return { ...kind, ...defined({ remedy, daemonSet, leavesOut, blind: doubt, silentIn: silent }) };
+  return { ...kind, ...defined({ remedy, picks, daemonSet, leavesOut, blind: doubt, silentIn: silent }) };
 };

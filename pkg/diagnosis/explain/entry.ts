@@ -119,9 +119,9 @@ const NARROW_REMEDY = `Update MetalLB: from 0.11 on, under externalTrafficPolicy
 // siderolabs/talos#9960
 const MARKED_REMEDY =
   'Take the label off Nodes that are to take it; that of Talos is written back, unless it leaves `machine.nodeLabels` of the machine configuration (`$patch: delete`).';
-const LEFT_OUT = 'As the policy intends, the load balancer leaves these Nodes out. For all zones: a Pod in each.';
 // metallb/metallb#926, aws/containers-roadmap#2024, kubernetes/ingress-nginx#8312
 const OR_CLUSTER = ' Or set `externalTrafficPolicy: Cluster`: all Nodes pass it on then, and hide the client address.';
+const LEFT_OUT = 'As the policy intends, the load balancer leaves these Nodes out. For all zones: a Pod in each.';
 
 // kubernetes/kubernetes#85643, KEP-1669
 const DROPPING_REMEDY =
@@ -204,18 +204,19 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const empty = zonesOfNodes(takers).filter((zone) => !endpoints.some((own) => own.zone === zone));
   const bare = takers.filter((node) => !hosts.some((host) => host === '' || host === nameOf(node)));
   const isDropped = !announced && empty.length === 0 && facts.wish.mode === 'none' && !bare.every(isControlPlane);
-  const isPicked = entry.remedy === NODE_PORT.remedy && (isDropped || takers.every((own) => zoneOfNode(own) === ''));
+  const isPicked = entry.picks === 'client' && (isDropped || takers.every((own) => zoneOfNode(own) === ''));
   const byNode = isPicked || (blind !== undefined && announced !== undefined);
   const where = byNode ? bare.map(nameOf) : empty;
   if (where.length === 0 || (announced === 'one' && !byNode)) return [];
   const does = (entry.bare ?? 'drop it').replace('it', 'what enters');
   const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
   const what = blind === undefined ? `no Node there ${kept}` : `Nodes there ${does}`;
-  const { why, remedy = blind ?? reach ?? LEFT_OUT } = lackOf(facts, empty);
+  const { why, remedy: pinned } = lackOf(facts, empty);
+  const remedy = pinned ?? blind ?? reach;
   const evidence = ` and no ready endpoint ${byNode ? 'on' : 'in'} ${listed(where)}: ${what}.${unreadOf(facts, entry)}${why}`;
   // What is as intended comes after what is not.
-  const other = remedy.includes('Cluster`') ? '' : OR_CLUSTER;
-  return [...(remedy === LEFT_OUT ? unevenEntry(facts, entry) : []), ...fails(evidence, `${remedy}${other}`)];
+  const other = pinned || !(blind || announced === 'one') ? OR_CLUSTER : '';
+  return [...(remedy ? [] : unevenEntry(facts, entry)), ...fails(evidence, `${remedy ?? LEFT_OUT}${other}`)];
 };
 
 /** Its Pods are those of a gateway: what enters is all that it is for, unless clients inside are seen, and nothing sends to its node ports. */
@@ -247,7 +248,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   // Of a gateway, or where no client inside is seen, what enters comes first.
   const hasClients = facts.callers.length > 0 && !isGateway(facts);
   const isKept = !wanted && externalTrafficPolicy === 'Local' && type === 'LoadBalancer' && !hasClients;
-  const isOpen = entry.remedy === NODE_PORT.remedy ? !isGateway(facts) : entry.remedy === OTHER_ENTRY.remedy && !isKept;
+  const isOpen = entry.picks === 'client' ? !isGateway(facts) : entry.picks === 'unknown' && !isKept;
   const stage = wanted || isOpen ? 'prerequisite' : 'effective';
   const pointer =
     (entry.policy === 'Local' && entry.announced ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
@@ -269,11 +270,11 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     const narrow = wanted && entry.announced === 'one' ? NARROW : '';
     const away = clientZones.filter((own) => !entry.takers.some((node) => zoneOfNode(node) === own));
     const kept = away.length > 0 ? ` (no Node of ${listed(away)} may take it, by labels and what selects them)` : '';
-    const isNamed = wanted || type !== 'LoadBalancer' || entry.sets !== undefined || entry.remedy.includes(': Local');
+    const isNamed = wanted || type !== 'LoadBalancer' || entry.picks !== 'unknown';
     const helps = `${narrow}${entry.remedy}${isNamed ? '' : ` ${STAYS}`}${later}`;
     return say(`${outside} enters ${entry.enters}${kept}, and from there ${on}`, helps);
   }
-  if (entry.remedy === NODE_PORT.remedy || entry.failure) return [];
+  if (entry.picks === 'client' || entry.failure) return [];
   const uneven = unevenEntry(facts, entry);
   const hint = note && entry.zonal === uneven[0]?.remedy && { fix: [note.line] };
   if (uneven.length > 0 || (clientZones.length < 2 && entry.announced !== 'one'))

@@ -60,43 +60,43 @@ export const localCauses = (facts: Facts): Cause[] => {
 };
 
 const OR = ', or set `externalTrafficPolicy: Cluster`.';
-/** What helps, a whole sentence where another policy is no help; by what routes and what is known of the Service and its load balancer, and why. */
+/** What helps; by what routes and what is known of the Service and its load balancer, and why. */
 const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = {
-  'Set `NO_MASQ_LOCAL` to `1` in the environment of container weave of DaemonSet weave-net (from 2.4 on; 2.7 does so by itself)':
+  [`Set \`NO_MASQ_LOCAL\` to \`1\` in the environment of container weave of DaemonSet weave-net (from 2.4 on; 2.7 does so by itself)${OR}`]:
     [
       /;weave/, // metallb/metallb#380, #390, #1152, weaveworks/weave#2924, #3756
       'Weave Net before 2.7 masquerades what enters, and was seen to break it, unless NO_MASQ_LOCAL is 1',
     ],
-  'Update kube-router to 2.1.0 or newer': [
+  [`Update kube-router to 2.1.0 or newer${OR}`]: [
     /^kube-router (?:[01]|2\.0)\..*;asks/, // cloudnativelabs/kube-router#455, #1612
     'before 2.1.0 kube-router answers no healthCheckNodePort: each Node fails the check of a load balancer',
   ],
-  'Update Cilium to 1.7.5 or newer': [
+  [`Update Cilium to 1.7.5 or newer${OR}`]: [
     /^cilium 1\.7\.[0-4];.*;asks/, // cilium/cilium#11043, #11906
     'Cilium before 1.7.5 counts Pods of other Nodes where it answers healthCheckNodePort: Nodes without a Pod may pass the check of a load balancer, and drop what enters',
   ],
-  'Update kube-proxy to 1.14 or newer, or use its iptables mode': [
+  [`Update kube-proxy to 1.14 or newer, or use its iptables mode${OR}`]: [
     /^kube-proxy 1\.(?:(?:\d|1[0-3])\..*;ipvs;LoadBalancer|(?:\d|1[01])\..*;ipvs;NodePort)/, // kubernetes/kubernetes#71596, #66062, metallb/metallb#290
     'kube-proxy in IPVS mode sends what comes to its external address or node port to Pods of all Nodes, and answers from other Nodes are lost',
   ],
-  'Update kube-proxy to 1.28.6, 1.29.1, 1.30 or newer, or use another mode of it': [
+  [`Update kube-proxy to 1.28.6, 1.29.1, 1.30 or newer, or use another mode of it${OR}`]: [
     /^kube-proxy 1\.2(?:[67]\.|8\.[0-5];|9\.0;).*;ipvs;.*;externalIPs/, // kubernetes/kubernetes#121909, mended by #121919
     'kube-proxy in IPVS mode refuses what comes to its externalIPs, on Nodes with a Pod too (from 1.26 on)',
   ],
-  'Update Kubernetes to 1.14.10, 1.15.7, 1.16.4, 1.17 or newer, or run a Pod on each Node': [
+  [`Update Kubernetes to 1.14.10, 1.15.7, 1.16.4, 1.17 or newer, or run a Pod on each Node${OR}`]: [
     /^kube-proxy 1\.(?:\d|1[0-3]|14\.\d|15\.[0-6]|16\.[0-3])[.;].*;udp;.*Azure/, // Azure/AKS#1295, kubernetes/kubernetes#84802
     'the load balancer has no health probe for UDP: Nodes without a Pod get their share of what enters, and drop it',
   ],
   'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17), where ServiceLB gives it addresses of Nodes with its Pods alone.':
     [
-      /;v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s.*ServiceLB/, // k3s-io/klipper-lb#20, k3s-io/k3s#6633
+      /;LoadBalancer(?:;.*)?;v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s.*;client$/, // k3s-io/klipper-lb#20, k3s-io/k3s#6633
       'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy: what is passed on comes from the address of an svclb Pod',
     ],
-  'Update Windows Nodes to 1.24 or newer, with `--forward-healthcheck-vip` of kube-proxy': [
+  [`Update Windows Nodes to 1.24 or newer, with \`--forward-healthcheck-vip\` of kube-proxy${OR}`]: [
     /;windows;v1\.(?:1\d|2[0-3])\..*Google/, // kubernetes/kubernetes#62046, #105918, #99287
     'kube-proxy on Windows does not answer the health check of that load balancer: Nodes with a Pod fail it too',
   ],
-  'Start kube-proxy with the name of the Node in `--hostname-override` (Rancher: leave hostnames to the cloud provider)':
+  [`Start kube-proxy with the name of the Node in \`--hostname-override\` (Rancher: leave hostnames to the cloud provider)${OR}`]:
     [
       /^kube-proxy .*;renamed/, // kubernetes/kubernetes#80579, rancher/rancher#22416
       'kube-proxy, of which no Pod is seen, takes its hostname (label kubernetes.io/hostname) for the name of its Node, which it is not, unless `--hostname-override` has that: then it finds no Pod there, and each Node drops what enters and fails the health check of a load balancer',
@@ -152,10 +152,10 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
   const known = Object.entries(signs).flatMap(([sign, is]) => (is ? sign : []));
   const texts = takers.map((node) => {
     const { router, version } = index.routers.of(node);
-    return [`${router} ${version}`, ...known, node.status?.nodeInfo?.kubeletVersion, by.enters].join(';');
+    return [`${router} ${version}`, ...known, node.status?.nodeInfo?.kubeletVersion, by.picks].join(';');
   });
   const [helps, [, why] = []] = Object.entries(FAULTS).find(([, [own]]) => texts.some((text) => own.test(text))) ?? [];
-  return helps && why ? { why, remedy: helps.endsWith('.') ? helps : `${helps}${OR}` } : undefined;
+  return helps && why ? { why, remedy: helps } : undefined;
 };
 
 const CLUSTER = 'set `externalTrafficPolicy: Cluster`';

@@ -151,8 +151,7 @@ const MAX_DEPTH = 12;
 const objectsIn = (value: unknown, depth = 0): Fields[] => {
   if (depth > MAX_DEPTH) return [];
   if (Array.isArray(value)) return value.flatMap((item) => objectsIn(item, depth + 1));
-  if (!isFields(value)) return [];
-  return [value, ...Object.values(value).flatMap((inner) => objectsIn(inner, depth + 1))];
+  return !isFields(value) ? [] : [value, ...Object.values(value).flatMap((inner) => objectsIn(inner, depth + 1))];
 };
 
 /** References of an object, each `namespace/name` once; one without namespace is beside it. */

@@ -85,8 +85,7 @@ const ROUNDING = 1e-9;
 export const boundedPercentText = (fraction: number): string => {
   const rounded = Math.round(fraction * 100);
   if (rounded === 100 && fraction < 1 - ROUNDING) return '99 %';
-  if (rounded === 0 && fraction > ROUNDING) return '1 %';
-  return `${rounded} %`;
+  return rounded === 0 && fraction > ROUNDING ? '1 %' : `${rounded} %`;
 };
 
 /** What the busiest endpoint gets, in terms of the limit. */

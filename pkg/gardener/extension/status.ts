@@ -57,8 +57,7 @@ export const decideOperation = ({ extension, shoot, firstSight }: OperationInput
   if (last?.type === 'Migrate' && annotation !== 'restore') return last.state === 'Succeeded' ? 'migrated' : 'Migrate';
   if (deleted) return hasFinalizer(extension) ? 'Delete' : 'released';
   if (annotation === 'restore') return 'Restore';
-  if (annotation === 'reconcile' || isDue(extension, firstSight)) return typeToGoOnWith(extension);
-  return 'settled';
+  return annotation === 'reconcile' || isDue(extension, firstSight) ? typeToGoOnWith(extension) : 'settled';
 };
 
 export interface OutcomeInput {
