@@ -23,10 +23,7 @@ const createCommand = (): Command => {
   const command = new Command(COMMANDS.flowController).description(
     'Plans hints for Services with the strategy load-aware or proportional, and writes them.',
   );
-  withRunning(command, {
-    kind: FLOW_CONTROLLER_CONFIGURATION.kind,
-    cleanup: 'remove everything that was written and exit',
-  });
+  withRunning(command, { kind: FLOW_CONTROLLER_CONFIGURATION.kind, cleanup: 'remove what was written and exit' });
   const unelected = 'write without holding the Lease: admission then considers the planner dead';
   return withServing(command, unelected).addHelpText('after', EXAMPLES);
 };

@@ -80,10 +80,7 @@ const plainNumber = (text: string): number =>
   /^(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
 
 /** `70` or `70%` as the fraction 0.7. */
-export const percentFlag = numberFlag(
-  'a percentage above 0, like 70',
-  (text) => plainNumber(text.replace(/%$/, '')) / 100,
-);
+export const percentFlag = numberFlag('a percentage > 0, like 70', (text) => plainNumber(text.replace(/%$/, '')) / 100);
 
 /** Reads `zone=number,zone=number`, also repeated; numbers of the same zone add up unless `combine` says otherwise. */
 export const zoneNumbers =

@@ -32,10 +32,7 @@ const createCommand = (): Command => {
     dryRun: 'print what would be changed and exit; writes nothing',
     cleanup: 'remove everything that was applied and exit',
   }).option('--kubernetes-version <version>', 'version of the API server; default: from its /version');
-  return withServing(command, 'write without holding the Lease: only for a single replica').addHelpText(
-    'after',
-    EXAMPLES,
-  );
+  return withServing(command, 'write without the Lease: only for a single replica').addHelpText('after', EXAMPLES);
 };
 
 export const parseFlags = (args: readonly string[]): ParsedFlags<Flags> => parseWith<Flags>(createCommand, args);

@@ -131,11 +131,7 @@ export const registerMeterMetrics = (metrics: Metrics, view: MeterView): void =>
     ],
   );
   figure('flows', 'Flows in memory.', () => ledger.living());
-  figure(
-    'conntrack_max',
-    "Capacity of the node's conntrack table, entries.",
-    () => view.facts()?.maxEntries ?? Number.NaN,
-  );
+  figure('conntrack_max', "Size of the node's conntrack table, entries.", () => view.facts()?.maxEntries ?? Number.NaN);
   figure(
     'list_age_seconds',
     'Time since the whole conntrack table was read, which is the age of the bytes of open flows.',

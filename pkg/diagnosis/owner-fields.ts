@@ -68,7 +68,7 @@ export const TOOLS: Readonly<Record<string, string>> = {
 const PARAMETERS =
   'spec.infrastructure: annotations, or parametersRef for fields (of Cilium that of the GatewayClass; of kgateway spec.kube of its GatewayParameters, as service.externalTrafficPolicy)';
 
-/** fluxcd/flagger#1844, #1943, open-telemetry/opentelemetry-operator#5141; #1401, #1517, #2060 */
+/** fluxcd/flagger#1678, #1844, #1943, open-telemetry/opentelemetry-operator#5141; #1401, #1517, #2060 */
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';
 const BY_MODE =
   'spec.mode, of which daemonset sets Local (from spring 2023 on: update an older release), and any other Cluster (before September 2023 in new Services only: patch this one too)';
@@ -95,7 +95,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   },
   'argoproj.io': { replicas: 'spec.replicas', template: 'spec.template' },
   'flagger.app': {
-    service: 'spec.service.trafficDistribution (update a Flagger before 1.42.0; patch a Service that is there as well)',
+    service: 'spec.service: apex.annotations, or from 1.42.0 on trafficDistribution (patch a Service there is as well)',
     template: 'spec.template of the Deployment that its spec.targetRef names',
   },
   'gateway.networking.k8s.io': { service: PARAMETERS, replicas: PARAMETERS, template: PARAMETERS },

@@ -33,10 +33,7 @@ export const createCaches = (options: CachesOptions) => {
     await within(cache.settled(signal), patienceMs, clock);
     const { resource, state } = cache;
     if (cache.list().length === 0)
-      logger.warn('resource cannot be read, continuing without it until it can be', {
-        resource: resource.plural,
-        state,
-      });
+      logger.warn('resource cannot be read, going on without it until it can be', { resource: resource.plural, state });
     return undefined;
   };
 

@@ -105,11 +105,7 @@ const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 /** Creates the metrics once; returns the hooks of a controller, and of its work queue, by name. */
 export const createControllerMetrics = (metrics: Metrics) => {
   const labels = ['controller'] as const;
-  const adds = metrics.counter({
-    name: 'workqueue_adds_total',
-    help: 'Keys that became ready to be reconciled.',
-    labels,
-  });
+  const adds = metrics.counter({ name: 'workqueue_adds_total', help: 'Keys that became ready to reconcile.', labels });
   const retries = metrics.counter({ name: 'workqueue_retries_total', help: 'Keys added again with back-off.', labels });
   const depth = metrics.gauge({ name: 'workqueue_depth', help: 'Keys waiting for a worker.', labels });
   const waited = metrics.histogram({

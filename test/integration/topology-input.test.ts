@@ -159,7 +159,7 @@ describe('kubectl topology, its input', () => {
     [
       'no target',
       'plan --service web --demand eu-1a=1 --capacity 1 --target-utilization much',
-      /expected a percentage above 0/,
+      /expected a percentage > 0/,
     ],
     ['files and a cluster', 'hints --context x', /--filename reads no cluster/],
     ['a namespace and all of them', 'hints -n x -A', /exclude each other/],

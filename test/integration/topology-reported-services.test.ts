@@ -1722,7 +1722,8 @@ const ROWS: readonly ReportedRow[] = [
     'Unknown',
     '',
     /^\? not known: no share can be predicted \(endpoints of other clusters get a share/,
-    /Cilium adds the endpoints of other clusters.*service\.cilium\.io\/affinity=local/,
+    // Also cilium/cilium#24494
+    /Cilium adds the endpoints of other clusters.*global-sync-endpoint-slices.*service\.cilium\.io\/affinity=local/,
   ],
   [
     'https://github.com/cilium/cilium/issues/31718',
@@ -3302,7 +3303,7 @@ const ROWS: readonly ReportedRow[] = [
     'StickyClients',
     /may keep to one endpoint/,
     /\(gRPC: `-server\.grpc\.keepalive\.max-connection-age=30s`\)/,
-    /no other has its data/,
+    /the member with their data/,
   ],
   [
     'https://github.com/ClickHouse/ClickHouse/issues/55110',
@@ -3727,6 +3728,42 @@ const ROWS: readonly ReportedRow[] = [
     'PodsNotSpread',
     /PodsNotSpread/,
     /# Elasticsearch logs owns it, .* make it there under spec\.nodeSets\[\]\.podTemplate/,
+  ],
+  [
+    'https://github.com/argoproj/argo-rollouts/issues/1760',
+    {
+      spec: { selector: { app: 'web', 'rollouts-pod-template-hash': 'a1' } },
+      endpoints: ['a', 'a'],
+      pods: null,
+      extra: ['a1', 'b2'].map((hash) =>
+        beside('apps/v1', 'ReplicaSet', podsWith({}, { app: 'web', 'rollouts-pod-template-hash': hash }), {
+          name: `web-${hash}`,
+          ...ownedBy('argoproj.io/v1alpha1', 'Rollout', 'web'),
+        }),
+      ),
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /PodsNotSpread/,
+    /by the label rollouts-pod-template-hash\. → Argo Rollouts holds the Service to one revision .* `trafficRouting`/,
+    /updated\)/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/11181',
+    {
+      spec: { ports: ['grpc-xds', 'https-webhook'].map((name, index) => ({ name, port: 15_010 + index })) },
+      pods: { containers: [{ image: 'istio/pilot:1.23.1' }] },
+      extra: [
+        {
+          ...beside('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', {}),
+          webhooks: [{ clientConfig: { service: { namespace: 'shop', name: 'web' } } }],
+        },
+      ],
+    },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint \(StickyClients\); not wanted/,
+    /StickyClients .*→ Have istiod end connections: .* Also NotRequested/,
   ],
 ];
 

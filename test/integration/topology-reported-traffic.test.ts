@@ -1627,6 +1627,31 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     /`distribute` of DestinationRule shop\/web counts before Istio 1\.9 beside `outlierDetection` only → `outlierDetection` in/,
   ],
   [
+    'https://github.com/istio/istio/issues/52871',
+    { spec: UNASKED, extra: [ISTIO_1_26, rule({ loadBalancer: { consistentHash: { httpHeaderName: 'x-user' } } })] },
+    around('istio'),
+    /Envoy picks by the hash that DestinationRule shop\/web names.*idle → `outlierDetection` in .*`minimumRingSize`/,
+  ],
+  [
+    'https://github.com/linkerd/linkerd2/issues/10543',
+    { extra: [headless('linkerd-dst-headless')] },
+    /headless-service/,
+    /Linkerd's proxies balance over all addresses that DNS returns/,
+  ],
+  [
+    'https://github.com/envoyproxy/gateway/issues/9442',
+    {
+      spec: { internalTrafficPolicy: 'Local' },
+      extra: [
+        beside('gateway.envoyproxy.io/v1alpha1', 'EnvoyProxy', {
+          telemetry: { tracing: { provider: { backendRefs: [{ name: 'web', port: 80 }] } } },
+        }),
+      ],
+    },
+    /^! through its .*; envoy-gateway \(EnvoyProxy shop\/web\) goes around it$/,
+    /to Pods on any Node, also under internalTrafficPolicy Local → `routingType: Service` in it/,
+  ],
+  [
     'https://github.com/istio/istio/issues/39792',
     { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
     around('istio'),
@@ -1963,7 +1988,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     },
     around('istio'),
     // istio/istio#49074
-    /; the mesh has other clusters, whose endpoints are among its own → .*`clusterLocal: true`/,
+    /; the mesh has other clusters, .* east-west gateway, which balances connections.* → .*`clusterLocal: true`/,
   ],
   // No client is seen: they are in the mesh as its own Pods are.
   [

@@ -157,11 +157,7 @@ const problemsOf = (configured: MetricSourceConfiguration): Problem[] => {
   check(configured.name !== RESOURCE_METRICS, `is ${RESOURCE_METRICS}, the name of the metrics API.`, 'name');
   if (configured.type === 'Prometheus') {
     const { sampleTimeQuery, query, policyQueries } = configured;
-    check(
-      query !== undefined || sampleTimeQuery === undefined,
-      'belongs to query, which is missing.',
-      'sampleTimeQuery',
-    );
+    check(query !== undefined || sampleTimeQuery === undefined, 'belongs to query, which is unset.', 'sampleTimeQuery');
     check(query !== undefined || policyQueries !== false, 'is required where policyQueries is false.', 'query');
   }
   const { url: address, tls: secured, bearerTokenFile, headers: given = {} } = configured;

@@ -53,9 +53,9 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     pilots: images.filter((image) => image.includes('/pilot:')),
     /** What proxies that are Deployments were started with. */
     steering: steering.join(' '),
-    /** East-west gateways show a mesh of several clusters (istio/istio#30832). */
+    /** East-west gateways show a mesh of several clusters (istio/istio#30832, #46427). */
     joined: services.some(({ metadata }) => metadata?.labels?.['topology.istio.io/network'] !== undefined)
-      ? '; the mesh has other clusters, whose endpoints are among its own'
+      ? '; the mesh has other clusters, whose endpoints are among its own, and what they send here passes an east-west gateway, which balances connections, not requests'
       : '',
     choosing: new Set(services.filter(namesWaypoint).map((each) => refOf(each).namespace)),
     nginxUpstream: configured.some((own) => own.includes('service-upstream,true')),

@@ -143,6 +143,11 @@ export const CLIENTS = clients({
       'a BackendTrafficPolicy with `spec.loadBalancer.zoneAware.preferLocal` (from 1.5, with a `minEndpointsThreshold` of no more than there are endpoints), or `routingType: Service` for the cluster IP',
     source: 'envoyproxy/gateway internal/gatewayapi/route.go; #9537',
   },
+  'envoy-gateway/telemetry': {
+    decides: 'its Envoys send telemetry to Pods on any Node, also under internalTrafficPolicy Local',
+    setting: '`routingType: Service` in it, also for routes, or `host` in place of `backendRefs` take the cluster IP',
+    source: 'envoyproxy/gateway#8760, #9442',
+  },
   'istio-gateway': {
     decides: 'Envoy chooses by locality: DestinationRule (`outlierDetection`), then trafficDistribution, then the mesh',
     ...byEnvoy(25),

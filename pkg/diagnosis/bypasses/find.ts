@@ -184,7 +184,7 @@ const byAutoMode = ({ nodes }: BypassIndex): Found[] => {
 const LED = /^(?:apisix|nginx-gateway|emissary|(?:f5-nginx-ingress|traefik)\/route)$/;
 const KEDA = 'keda-interceptor';
 /** Objects of these name Services that have other clients. */
-const NO_ROUTE = /^(?:kube-apiserver|cilium-redirect|istio-entry)/;
+const NO_ROUTE = /^(?:kube-apiserver|cilium-redirect|istio-entry|envoy-gateway\/telemetry)/;
 
 /** Clients of the Service that go around its proxies, each kind once for each object, in name order. */
 export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY) => {

@@ -16,7 +16,7 @@ import { selects } from './watchers.ts';
 
 /** Rules for what others send, and what programs take to cluster IPs. */
 export const SENDS_NOTHING =
-  /^(?:DestinationRule|TargetGroupConfiguration|ServiceResolver|ProxyDefaults|EnvoyProxy|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend|EnvoyFilter|Prometheus|MeshLoadBalancing)/;
+  /^(?:DestinationRule|TargetGroupConfiguration|ServiceResolver|ProxyDefaults|UpstreamSettingsPolicy|HTTPScaledObject|InterceptorRoute|Backend|EnvoyFilter|Prometheus|MeshLoadBalancing)/;
 
 /** What differs under `internalTrafficPolicy: Local`; undefined: it keeps to the Node, as the Service's proxies do. */
 const underLocal = ({ since: { local } = {} }: Client, image = 'no image'): Partial<Client> | undefined => {

@@ -53,6 +53,7 @@ const BY_PARTS = 'the Pod that a client reaches takes parts from others, in all 
 const BY_SHARDS = 'the Pod reached asks those with the shards, in all zones (and clients that sniff connect to these)';
 const OF_SHARDS =
   'searches prefer shards near by `cluster.routing.allocation.awareness.attributes` (Elasticsearch up to 7.x, OpenSearch with `cluster.search.ignore_awareness_attributes: false`); clients without sniffing keep to a cluster IP'; // elastic/elasticsearch#45735, docs.opensearch.org "Search shard routing"
+const BY_LINKERD = "Linkerd's proxies balance over all addresses that DNS returns, in whatever zone";
 const BY_HASH = 'clients find the Pod of a key by its hash, in whatever zone it is';
 export const BY_SLOT = 'the member reached names the one with the key, and clients connect to that, in whatever zone';
 export const BY_HELLO =
@@ -172,6 +173,8 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/serving\/cmd\/activator/, none(' is there, short of a cluster for each zone'), 'surely', BY_REVISION], // knative/serving#13581, #14615
   // prometheus.io/docs/alerting/latest/alertmanager "High Availability"
   [/prometheus\/alertmanager:/, none(' is needed: all of them are to get each alert'), 'several', BY_ALERT],
+  // linkerd/linkerd2#10543
+  [/^linkerd-(?:dst|identity|policy)-headless$/, none('; its chart sets the name'), 'surely', BY_LINKERD],
   [/-dapr$/, none(' for calls by Dapr; one by the name of the Service takes its cluster IP (dapr/dapr#3794)')],
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   [/memcached|^:11211$/, none(': each key is on one member, and one in a zone of its own misses writes elsewhere')], // bitnami/charts#5201
@@ -217,11 +220,11 @@ const BY_AFFINITY = /cilium\S*affinity=(?:(?:local|remote)$|.(?![^]*\bcilium:v1\
 export const OTHERS = {
   'cilium-clustermesh': {
     decides:
-      'Cilium adds the endpoints of other clusters, which are not among these objects and get their share (before 1.19 without zones: no hint keeps to them)',
+      'Cilium adds the endpoints of other clusters, which are not among these objects and get their share (before 1.19 without zones: no hint keeps to them); what reads slices (ingress controllers) does not see them without `clustermesh.enableEndpointSliceSynchronization=true` of its chart (from 1.16) and annotation service.cilium.io/global-sync-endpoint-slices: "true"',
     setting:
       'Cilium 1.19 or newer in all clusters, or `kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
     adds: true,
-    source: 'cilium/cilium#29200, #31609',
+    source: 'cilium/cilium#24494, #28440, #29200, #31609',
     unless: BY_AFFINITY,
   },
   'cilium-clustermesh/none': {

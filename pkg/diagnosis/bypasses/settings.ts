@@ -84,6 +84,11 @@ const BY_RULE: Readonly<
 const AFTER_FIELD: typeof BY_RULE = {
   meshOff: ['ConfigMap istio switches locality off for the mesh, and {rule} not on', SWITCH],
   unset: [undefined, `${OUTLIER}, or there (LEAST_REQUEST over all, before 1.24) \`localityLbSetting.enabled: false\``],
+  // istio/istio#52871
+  ring: [
+    'Envoy picks by the hash that {rule} names, over all zones, and few values of it leave Pods idle',
+    `${OUTLIER} (a ring for each zone); for even load a larger \`minimumRingSize\`, \`maglev\` or no hash there`,
+  ],
   meshDistribute: [
     'ConfigMap istio has `localityLbSetting.distribute`, which counts for all that has no rule of its own: shares to what it names, and nothing to anything else, so that endpoints without a zone fail',
     'a DestinationRule for host {service}.{namespace}.svc.cluster.local with `localityLbSetting.enabled: true` and `outlierDetection` (its own zone first), or with `enabled: false` (all alike), or other shares there',

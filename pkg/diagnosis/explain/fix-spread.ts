@@ -169,7 +169,7 @@ export const exposeBeside: Fix = (facts) => {
     .filter((each) => each.spec?.clusterIP !== 'None' && selects(each, { namespace, podLabels }) && !isWider(each))
     .map(nameOf);
   if (facts.bypasses.some(({ known }) => known === 'members'))
-    return ['# no second Service with a cluster IP: clients ask for a certain member, and no other has its data'];
+    return ['# no second Service with a cluster IP: clients ask for the member with their data, or for all'];
   if (beside.length > 0)
     return [`# for clients that any Pod may answer: Service ${beside.join(', ')} has a cluster IP for the same Pods`];
   const { distribution } = settingsFor(facts);

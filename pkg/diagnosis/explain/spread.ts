@@ -183,9 +183,17 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
 const LEADER_REMEDY =
   'More replicas give the Service no endpoint as long as one Pod has that label (a leader, or one member): let clients that may read elsewhere use a Service without that label in its selector, or one of the other Pods';
 
+const REVISION = 'rollouts-pod-template-hash';
+/** argoproj/argo-rollouts#1760 */
+const OF_ROLLOUT =
+  'Argo Rollouts holds the Service to one revision while another has Pods too. `trafficRouting` in `spec.strategy.canary` of the Rollout has the stable one keep all its Pods; or have one Service select all Pods, without `stableService` and `canaryService` there.';
+
 /** The label by which a Service takes some of several Pods, where no template gives it to all; empty: it does not. */
 export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref }: Facts): string => {
   const selector = Object.entries(service.spec?.selector ?? {});
+  const isOther = ({ podLabels: { [REVISION]: other }, replicas, marks }: Workload): boolean =>
+    other !== service.spec?.selector?.[REVISION] && replicas > 0 && marks?.ownerReferences?.[0]?.name === own?.name;
+  if (service.spec?.selector?.[REVISION] && index.workloads.get(ref.namespace)?.some(isOther)) return REVISION;
   const member = selector.find(([key]) => key === 'statefulset.kubernetes.io/pod-name');
   if (member !== undefined) return member[0];
   /** By which key others differ that have some of these labels. */
@@ -215,6 +223,7 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
       : [remedy ?? '', first.remedy].join(' ').trim();
   // Where it may not run no label makes it run.
   if (found[0]?.remedy === PINNED_REMEDY && remedy === undefined) return isOfGardener(facts) ? OF_SHOOT : PINNED_REMEDY;
+  if (chosenBy(facts) === REVISION) return `${OF_ROLLOUT} ${found[0]?.remedy ?? `${SPREAD}.`}`;
   if (chosenBy(facts) !== '')
     return `${remedy ?? ''} What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them over zones: both are set where the operator, or the chart, takes replicas and constraints. ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();
   const isHeld = facts.workloads.some(({ volumes }) => volumes === true) && remedy === undefined;

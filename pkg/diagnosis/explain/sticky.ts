@@ -73,7 +73,7 @@ const KEPT: Readonly<Record<string, RegExp>> = {
     /prometheus-thanos|thanos-(?:sidecar|discovery)| to .*(?:\/prometheus:.*\/thanos:|\/thanos:.*\/prometheus:)/,
   'Thanos Query asks one of them for all: where they have blocks or metrics of their own, name a Service with `clusterIP: None` (made anew) by `dns+` or `dnssrv+`, and it asks each. Of replicas with the same it needs no more.':
     /\/thanos:.* to .*\/thanos:/, // thanos-io/thanos#2220
-  [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$/,
+  [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$| to .*\/pilot:/,
   // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
     /(?:^|-)otlp-?http(?:-|$)|^4318$/,
@@ -132,7 +132,7 @@ const OF_POOLS =
 export const stickyCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints, bypasses, index, autoscalers, callers, callerPods } = facts;
   const { sessionAffinity, internalTrafficPolicy, clusterIP, ports = [], type = 'ClusterIP' } = service.spec ?? {};
-  if (endpoints.length < 2) return [];
+  if (endpoints.length < 2 || /^linkerd\/linkerd-.*-headless$/.test(name)) return []; // linkerd/linkerd2#10543
   const { hashing, answers } = index;
   const scheduler = service.metadata?.annotations?.[SCHEDULER] ?? '';
   const selected = Object.keys(service.spec?.selector ?? {});
@@ -198,8 +198,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
   if (native !== undefined)
     return /idle/i.test(native.runner.steering ?? '') ? [] : sticky(kept, NATIVE_REMEDY, 'used');
-  // What goes around the cluster IP may balance requests, unless it passes connections on.
-  const past = bypasses.filter(({ possible, passes, behind }) => !possible && !passes && !behind);
+  // What goes around the cluster IP may balance requests, unless it passes connections on; webhooks have a port (istio/istio#11181).
+  const past = bypasses.filter((own) => !(own.possible || own.passes || own.behind || own.client === 'kube-apiserver'));
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';
   const isTcp = AS_TCP.test(taken) && past.every(({ client }) => client === 'istio');
   if (internalTrafficPolicy === 'Local' || (past.length > 0 && !isTcp) || facts.blind.length > 0) return [];
@@ -236,7 +236,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   // Where gRPC is all that it serves, or the program is known, and zones are not asked for, load is what is asked about.
   const isAsked = reused.remedy === OF_AGE ? bypasses.every(({ behind }) => !behind) : KEPT[reused.remedy]?.test(both);
-  const isAll = ports.length === 1 && isAsked === true && type === 'ClusterIP';
+  const isAll = (ports.length === 1 || reused.remedy === OF_PILOT) && isAsked === true && type === 'ClusterIP';
   const stage = ((isFew && !isUnnamed) || isAll) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
   const remedy = (pooled ? OF_POOLS : reused.remedy === OF_AGE ? ofOwn : reused.remedy)

@@ -202,7 +202,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   const ports = listIn(policy, 'portLevelSettings');
   const parts = [...ports, ...listIn(object, 'spec.subsets').map((own) => fieldsIn(own, 'trafficPolicy'))];
   if (lacks(policy) ? !parts.every(lacks) : ports.some(lacks)) return 'partly';
-  if (lacks(policy)) return setting === undefined ? 'unset' : 'bare';
+  if (lacks(policy)) return 'consistentHash' in fieldsIn(policy, 'loadBalancer') ? 'ring' : setting ? 'bare' : 'unset';
   const ranks = textsIn(setting, 'failoverPriority');
   if (ranks.length > 0 && !ranks.some((label) => /zone|hostname/.test(label))) return 'ranked';
   return setting === undefined ? 'mesh' : listIn(setting, 'failover').length > 0 ? 'failover' : 'outlier';

@@ -219,7 +219,7 @@ export const workloadOf = (object: Fields, metadata: Metadata) => {
       tolerations: tolerations.length === 0 ? undefined : tolerations,
       steering: args.join('\n').match(STEERS)?.join(' '),
       /** Of the present template, where a roll-out is under way. */
-      updatedReplicas: updated < all ? updated : undefined,
+      updatedReplicas: updated < all && textIn(object, 'kind') !== 'ReplicaSet' ? updated : undefined,
       /** Keys by which required anti-affinity keeps its Pods apart. */
       apart: apart.length === 0 ? undefined : apart,
       /** What podAffinity does to bring its Pods together in one zone, or to those of others. */

@@ -140,7 +140,7 @@ describe('the owner of an object', () => {
       /reverts other changes: make it there under spec\.http\.service$/,
     ],
     // fluxcd/flagger#1943
-    ['Flagger', ownedBy('flagger.app/v1beta1', 'Canary'), /under spec\.service\.trafficDistribution \(update a Flag/],
+    ['Flagger', ownedBy('flagger.app/v1beta1', 'Canary'), /under spec\.service: apex\.annotations, or from 1\.42/],
     ['Flagger, of Pods', ownedBy('flagger.app/v1beta1', 'Canary'), /of the Deployment that its spec\.t/, TEMPLATE],
     // hashicorp/terraform-provider-kubernetes#2811
     ['Terraform as manager of fields', managers('web', 'HashiCorp'), /^# Terraform wrote it \(managedFields\)/],

@@ -105,7 +105,7 @@ describe('configuration of sources of load', () => {
     [
       'times without samples',
       [prometheus({ sampleTimeQuery: 'x' })],
-      ['metricSources[0].sampleTimeQuery: belongs to query, which is missing.'],
+      ['metricSources[0].sampleTimeQuery: belongs to query, which is unset.'],
     ],
     [
       'no query from anybody',
