@@ -1301,6 +1301,24 @@ const ROWS: readonly ReportedRow[] = [
     /Update kube-proxy to 1\.28\.6, 1\.29\.1, 1\.30 or newer/,
   ],
   [
+    'https://github.com/kubernetes/cloud-provider-aws/issues/569',
+    {
+      version: '1.24.8',
+      service: { ...OF_NLB, creationTimestamp: '2022-11-02T09:30:00Z' },
+      spec: LOCAL_ENTRY,
+      extra: [
+        {
+          ...nodeWith('node-2', 'c'),
+          metadata: { ...nodeWith('node-2', 'c').metadata, creationTimestamp: '2023-02-08' },
+        },
+      ],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ nothing may enter in c; traffic from outside/,
+    /Nodes of c are younger than the Service: .* → Change the Service \(an annotation will do\)/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/11043',
     { version: '1.15.11', service: OF_NLB, spec: LOCAL_ENTRY, plane: cilium('1.7.2') },
     'NotWanted',

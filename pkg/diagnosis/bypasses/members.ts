@@ -244,14 +244,12 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   const isSure = always === 'surely' || isAtPort || isSeveral || (on !== '' && own[0]?.images[1] === undefined);
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    // grafana/mimir#3860
-    const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && callers.has(keyOf(service)));
+    const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && callers.has(keyOf(service))); // grafana/mimir#3860
     const known = row && ((decides ? isAny : !row.none) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }
   const all = always === 'surely' && !behind && (decides === BY_SLOT || callerOf(service) === undefined);
-  // kubernetes/kops#1998
-  const isOne = OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1;
+  const isOne = OF_SEVERAL.includes(decides) && behindIt.length === 1 && behindIt[0]?.replicas === 1; // kubernetes/kops#1998
   if (isOne || (leader && LEADS.test(podsOf(service)))) return [];
   if (twin === undefined || ((behind || decides === BY_SLOT) && callerOf(twin) === undefined)) {
     const evidence = always === undefined ? undefined : signs.find(({ value }) => sign?.test(value));

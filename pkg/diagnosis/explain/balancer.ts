@@ -50,7 +50,6 @@ export interface Kind {
 export const STAYS =
   'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters, and Pods see the address that it came with: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
 
-export const LATER = ' A zone that was added later gets nothing until the Service changes (an annotation will do).';
 // kubernetes/kubernetes#28586
 export const SUBNETS =
   'It sends to Nodes of the zones in which it has a subnet alone (`aws elb describe-load-balancers` has them): its controller finds one in each zone by the tags `kubernetes.io/cluster/<name>` and `kubernetes.io/role/elb` (`internal-elb` of an internal one). Tag one in each zone of the Nodes (public where it faces the internet), and make the Service anew.';

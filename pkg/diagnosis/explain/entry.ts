@@ -8,7 +8,7 @@ import { selects } from '../bypasses/watchers.ts';
 import { ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, LATER, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, TAILNET } from './balancer.ts';
+import { type Kind, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, TAILNET } from './balancer.ts';
 import { MONITOR, announcersOf, kindOf, leftOutOf } from './balancers.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { faultOf, sharedFault, shutOut } from './local.ts';
@@ -50,8 +50,7 @@ export const entryOf = (facts: Facts) => {
   // Of each kind that has a say some selector has to match: MetalLB has to have a peer there.
   const peers = itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer');
   const deciders = [announcers, ports, nodesByAnnotation(service), peers].filter((own) => own.length > 0);
-  // metallb/metallb#1728
-  const wide = announcers.find(({ kind, nodes: at }) => kind === 'L2Advertisement' && at.length === 0);
+  const wide = announcers.find(({ kind, nodes: at }) => kind === 'L2Advertisement' && at.length === 0); // metallb/metallb#1728
   const at = ({ blind, daemonSet, ...kind }: Kind) => {
     // Where its Pods are not seen, their selectors say it.
     const runners = index.bypasses.daemonSets.filter(({ name }) => daemonSet?.test(name));
@@ -78,8 +77,7 @@ export const entryOf = (facts: Facts) => {
     const unmet = kind.unannounced ?? probed;
     const isClosed = unmet !== undefined || (takers.length === 0 && nodes.length > 0);
     // What is on a Node that was not seen may be on one of these.
-    const isNarrow =
-      isLocal || (kind.announced === 'one' && index.bypasses.images.some((own) => OLD_SPEAKER.test(own)));
+    const isNarrow = isLocal || (kind.announced === 'one' && OLD_SPEAKER.test(index.bypasses.images.join()));
     const isStranded = isNarrow && hosts.size > 0 && !takers.some(isHost) && nodes.filter(isHost).length === hosts.size;
     const isBlind = isLocal && blind !== undefined && service.metadata?.annotations?.[MONITOR] !== 'true';
     const rest = kind.announced === undefined ? ': the others fail its health check, as intended' : '';
@@ -113,8 +111,7 @@ const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLU
 const ELSEWHERE = 'run its Pods on Nodes that may take it, or set `externalTrafficPolicy: Cluster`.';
 const STRANDED_REMEDY = `${LET_REMEDY} Or ${ELSEWHERE}`;
 const UNCORDON = 'Uncordon Nodes with its Pods (from 1.19 on load balancers use cordoned Nodes too).';
-// metallb/metallb#302, #933, #976
-const OLD_SPEAKER = /metallb\S*speaker:v0\.(?:\d|10)\./;
+const OLD_SPEAKER = /metallb\S*speaker:v0\.(?:\d|10)\./; // metallb/metallb#302, #933, #976
 const NARROW_REMEDY = `Update MetalLB: from 0.11 on, under externalTrafficPolicy Cluster, any speaker announces. Or: ${LET_REMEDY}`;
 // siderolabs/talos#9960
 const MARKED_REMEDY =
@@ -228,8 +225,20 @@ const KEPT = 'Nothing to do: it crosses no zone from that Node on. What asks for
 const NARROW = 'Pods of that zone take all that enters: without what asks for zones all Pods of the Service share it. ';
 const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
+const TO_TAKE =
+  'Change the Service (an annotation will do): its controller then takes zones that were added, of which until then it takes the Nodes alone.';
 const BOTH = 'gets Pods of that Node or none: before kube-proxy 1.24 internalTrafficPolicy Local counts for it too';
 const BOTH_REMEDY = 'Update kube-proxy to 1.24 or newer, where the policy counts for clients inside alone.';
+
+/** Zones that came after a load balancer which takes zones as its Service is written: all their Nodes are younger, and no others are (kubernetes/cloud-provider-aws#569). */
+const laterZones = ({ service: { metadata }, nodes, clientZones }: Facts, { zonal }: Kind): string => {
+  const since = metadata?.creationTimestamp ?? '';
+  const [younger = [], older = []] = [true, false].map((is) =>
+    nodes.filter((node) => (node.metadata?.creationTimestamp ?? '') > since === is).map(zoneOfNode),
+  );
+  const isPlain = older.length > 0 && !older.some((zone) => younger.includes(zone));
+  return zonal && isPlain ? listed(younger.filter((zone) => clientZones.includes(zone))) : '';
+};
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
 const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
@@ -259,6 +268,10 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   ];
   const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;
+  const younger = laterZones(facts, entry);
+  const gap = `${outside} enters ${entry.enters}. Nodes of ${younger} are younger than the Service: unless that has changed since, its load balancer has no subnet there, and sends nothing to them.`;
+  const take = `${TO_TAKE}${entry.policy === 'Local' ? '' : ` ${entry.remedy}`}`;
+  if (younger) return [saying(`nothing may enter in ${younger}`, stage, 'LoadBalancerTraffic', gap, take)];
   if (externalTrafficPolicy !== 'Local') {
     const isOld = index.answers.some((own) => /^kube-proxy 1\.2[23]\b/.test(`${own.router} ${own.version}`));
     // kubernetes/kubernetes#105470
@@ -285,7 +298,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const idle = nodes.filter((node) => hosts.has(nameOf(node)) && !entry.takers.includes(node)).map(nameOf);
   const isQuiet = idle.length === 0 && isKept && !isSaid && hosts.size > 1 && localEntryCauses(facts).length === 0;
   const isBare = entry.takers.some((node) => !hosts.has(nameOf(node)));
-  const helps = (isBare && entry.blind) || (entry.zonal ? `${KEPT}${LATER}` : entry.sets ? entry.remedy : KEPT);
+  const helps = (isBare && entry.blind) || (!entry.zonal && entry.sets ? entry.remedy : KEPT);
   if (isQuiet) return [cause(stage, 'LoadBalancerTraffic', stays, helps)];
   if (idle.length === 0) return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);

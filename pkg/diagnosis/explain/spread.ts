@@ -153,8 +153,7 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
   const [shrunk, evened] = facts.autoscalers.some(byMean) // kubernetes/kubernetes#89922
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
-  // siderolabs/talos#11877, kubernetes/kubeadm#1657
-  const isOnOne = apartByNode && !held && facts.hosts.size === 1;
+  const isOnOne = apartByNode && !held && facts.hosts.size === 1; // siderolabs/talos#11877, kubernetes/kubeadm#1657
   const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? `, and its podAntiAffinity ${isOnOne ? 'by Node was not met when they were placed' : 'counts Nodes, not zones'}` : ''}.`;
   const isBare = constraint === undefined && (!zoneAntiAffinity || apartInVain); // Azure/AKS#3036
   const scaling = autoscalerRemedy(facts, workload, zones);

@@ -143,8 +143,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const both = `${from.join()} to ${images.join()}`;
   // Those that clients name come first.
   const called = callers.map(({ port = '', scheme }) => (scheme === 'world' ? '' : port));
-  const isNamed = (own?: ServicePort): boolean =>
-    [`${own?.port}`, own?.name ?? '-'].some((text) => called.includes(text));
+  const isNamed = (own?: ServicePort): boolean => called.some((by) => by === `${own?.port}` || by === own?.name);
   const isOther = (own: ServicePort): boolean => !isNamed(own) && called.length > 0 && !called.includes('');
   const [reused] = [...ports.filter((own) => !isOther(own)), ...ports.filter(isOther)].flatMap((own) => {
     if (own.protocol === 'UDP') return [];

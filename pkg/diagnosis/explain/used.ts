@@ -72,8 +72,7 @@ const SWITCHED = ' with `loadBalancer.serviceTopology=true`: this release does n
 
 /** Of a data plane that ignores hints at its version, or reads other settings of a Service than this one has; undefined: nothing known makes it follow. */
 export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: readonly Node[], reason: Reason) => {
-  const isRead = ({ optIn }: HintRule): boolean =>
-    optIn !== undefined && (wish.mode === 'none' || isOptedIn(service, optIn));
+  const isRead = ({ optIn }: HintRule): boolean => !!optIn && (wish.mode === 'none' || isOptedIn(service, optIn));
   const isOff = reason === 'CiliumServiceTopologyOff';
   return nodes.flatMap((node) => {
     const { router, title, version, behaviour } = index.routers.of(node);

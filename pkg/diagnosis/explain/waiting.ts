@@ -154,8 +154,7 @@ export const waitingFor = (facts: Facts) => {
       `${way} the Pods a toleration, or a node affinity that leaves it out.${byGroups}`,
     ],
     ...facts.makers.map((workload) => {
-      // kubernetes/kubernetes#109364
-      const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey);
+      const hard = hardSpread(workload).map(({ topologyKey }) => topologyKey); // kubernetes/kubernetes#109364
       const text = `its DoNotSchedule constraints on ${listed(hard)} may together leave no Node: make one of them ScheduleAnyway`;
       return ['spread', missing.length + vain.length === 0 && !isWide && hard.length > 1 && text] as const;
     }),
@@ -249,8 +248,7 @@ export const emptyFamily = (facts: Facts, { family, label, endpoints, drained }:
   const [{ kinds }, { slices, name, routes, service, bypasses }] = [facts.index.bypasses, facts];
   const own = slices.filter(({ addressType = 'IPv4' }) => addressType === family);
   const all = own.flatMap((slice) => slice.endpoints ?? []);
-  // zalando/postgres-operator#1562
-  const like = slices.length > 0 ? ` of ${family}, as its cluster IP is: its slices are of the other family` : '';
+  const like = slices.length > 0 ? ` of ${family}, as its cluster IP is: its slices are of the other family` : ''; // zalando/postgres-operator#1562
   const none = own.length === 0 ? `no${label} EndpointSlice${like}` : `no endpoint in its${label} EndpointSlices`;
   const unwritten = hasSelector(service) ? undefined : UNWRITTEN_REMEDY;
   const joined = bypasses.find(({ client }) => client === (kinds.has('ZoneIngress') ? 'kuma' : 'cilium-clustermesh'));
@@ -260,8 +258,7 @@ export const emptyFamily = (facts: Facts, { family, label, endpoints, drained }:
   if (isUnlisted(facts)) return [{ ...cause('given', 'NoEndpoints', NONE_READ, remedyOf('NoNodes')), fix: [] }];
   if (all.length === 0)
     return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
-  // kubernetes/kubernetes#109627
-  const isPortless = own.every((slice) => isControllerSlice(slice) && !slice.ports?.length) && service.spec?.ports?.[0];
+  const isPortless = own.every((slice) => isControllerSlice(slice) && !slice.ports?.length) && service.spec?.ports?.[0]; // kubernetes/kubernetes#109627
   const portless = `No container of the Pods of Service ${name} has a port of the name that \`targetPort\` gives: its${label} EndpointSlices list no port, and every connection fails.`;
   if (endpoints.length > 0)
     return isPortless ? [{ ...cause('given', 'NoEndpoints', portless, PORT_REMEDY), fix: [] }] : [];

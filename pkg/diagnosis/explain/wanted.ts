@@ -97,8 +97,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const usual = isPicked ? PICKED : ofSet;
   const has = ofProgram?.none ? ', and of its program' : '; what helps:';
   const members = ofProgram ? `No setting of it makes zones count${has} ${ofProgram.setting}.` : usual;
-  // opendatahub-io/kserve#534
-  const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port);
+  const apart = service.spec?.ports?.find((own) => portOfPods(facts, own) !== own.port); // opendatahub-io/kserve#534
   const unmapped = apart && ` Nothing maps its port ${apart.port} to that of the Pods (${portOfPods(facts, apart)}).`;
   const none = `Service ${name} has clusterIP None${ofProgram?.known === 'members' ? `: ${ofProgram.decides}` : ''}.${unmapped ?? ''}`;
   const causes = facts.families.flatMap((family) => emptyFamily(facts, family));
@@ -107,8 +106,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const whole = calls ? `${none} ${calls.decides}.` : none;
   const headless = cause('wanted', 'Headless', whole, calls ? CALL_REMEDY : isKept ? KEPT_HEADLESS : members);
   if (clusterIP === 'None') causes.push(isKept || isPicked ? { ...headless, fix: [] } : headless);
-  // kubernetes/website#42748
-  const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1)));
+  const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1))); // kubernetes/website#42748
   if (!hasSelector(service) && endpoints.length > 0 && (!isHinted(facts) || unused.length > 0)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const clusters = sourceClusters(facts);
@@ -130,8 +128,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const made = named && ` ${named} writes them, and may revert changes of them.`;
     const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : (made ?? ''), written];
     const [why, remedy] = clusters.length > 0 ? [imported, IMPORT_REMEDY] : own;
-    // kubernetes/kubernetes#111929
-    const left = unused.length > 0 ? [] : facts.slices.filter((slice) => isControllerSlice(slice)).map(nameOf);
+    const left = unused.length > 0 ? [] : facts.slices.filter((slice) => isControllerSlice(slice)).map(nameOf); // kubernetes/kubernetes#111929
     const old = ` Slice ${listed(left)} is left of a selector that it had: nothing updates it.`;
     const drop = `Delete slice ${listed(left)} once another has the endpoints. ${remedy ?? remedyOf('NoSelector')}`;
     const [says, helps] = left.length === 0 ? ['', remedy] : [old, drop];
@@ -238,8 +235,7 @@ const refusedRequest = (facts: Facts): Cause => {
     ? 'Update to 1.24 or newer for the annotation (before, hints have a feature gate, which EKS, GKE and AKS do not set)'
     : `${plain} with the feature gate TopologyAwareHints on in control plane and kube-proxy (off by default before 1.24)`;
   const annotated = isEnabled('TopologyAwareHints', version, options.gates) ? plain : gated;
-  // kubernetes-sigs/metrics-server#764
-  const isFew = shares.kind === 'known' && endpoints.length < shares.ratios.size;
+  const isFew = shares.kind === 'known' && endpoints.length < shares.ratios.size; // kubernetes-sigs/metrics-server#764
   const of = (ratios: ReadonlyMap<string, number>): string | undefined =>
     endpoints.length === 0 || allocate(ratios, endpoints.length).kind === 'allocated'
       ? undefined

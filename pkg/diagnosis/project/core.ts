@@ -30,6 +30,9 @@ const readNode = shape({
   }),
 });
 
+const madeAt = (object: Fields) =>
+  defined({ creationTimestamp: textIn(object, 'metadata.creationTimestamp') || undefined });
+
 /** Before 1.17 the only label of zones is an older one (kubernetes/kubernetes#81431). */
 const WITH_OLD_ZONE = /^v1\.(?:\d|1[0-6])\./;
 
@@ -41,10 +44,9 @@ export const nodeOf = (object: Fields, metadata: Metadata): Node => {
   const isOff = unschedulable || taints.length > 0;
   const { 'failure-domain.beta.kubernetes.io/zone': old } = metadata.labels ?? {};
   const zone = WITH_OLD_ZONE.test(status.nodeInfo?.kubeletVersion ?? '') && old;
-  const creationTimestamp = textIn(object, 'metadata.creationTimestamp') || undefined;
   const labels = zone ? { [LABEL_ZONE]: zone, ...metadata.labels } : metadata.labels;
   return {
-    metadata: { ...metadata, ...defined({ labels, creationTimestamp }) },
+    metadata: { ...metadata, ...madeAt(object), ...defined({ labels }) },
     // Only where Pods are kept away, or of a cloud.
     ...((isOff || providerID) && { spec: defined({ providerID, ...(isOff && { unschedulable, taints }) }) }),
     status: { ...facts, ...defined({ conditions }) },
@@ -87,7 +89,7 @@ const readService = shape({
 });
 
 export const serviceOf = (object: Fields, metadata: Metadata): Service => ({
-  metadata: { ...metadata, ...writersIn(object) },
+  metadata: { ...metadata, ...writersIn(object), ...madeAt(object) },
   spec: {},
   ...readService(object),
 });

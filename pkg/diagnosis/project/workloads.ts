@@ -302,8 +302,7 @@ export const clusterRoleOf = (object: Fields, { namespace = '', name }: Metadata
     ifNamed: watches.length === 0 && !(reads.has('pods') && reads.has('services')),
     everything: !first.named && !watches.some(({ named }) => named),
     /** It is for clients that look Services up, and nothing else (zeromicro/go-zero#988). */
-    lookups:
-      !name.startsWith('system:') && [...reads].every((own) => all || /^(?:endpoint\w+|services|pods)$/.test(own)),
+    lookups: !name.startsWith('system:') && [...reads].every((own) => all || /^(endpoint\w+|services|pods)$/.test(own)),
   };
 };
 

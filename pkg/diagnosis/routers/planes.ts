@@ -95,8 +95,7 @@ export const PLANES = tableOf([
     name: 'unexamined',
     title: 'a data plane that was not examined',
     agent: {
-      names:
-        /^(?:sdn|aci-containers-(?:host|openvswitch)|calico-vpp-node|nsx-node-agent|everoute-agent|edgemesh-agent)$/,
+      names: /^(sdn|aci-containers-(host|openvswitch)|calico-vpp-node|nsx-node-agent|everoute-agent|edgemesh-agent)$/,
     },
     shown: { kind: 'Network', key: 'spec.defaultNetwork.type', value: 'OpenShiftSDN' },
     // No object shows it.

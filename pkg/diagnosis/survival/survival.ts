@@ -72,8 +72,7 @@ const clientsOf = ({ name, index }: Facts, flows: Flows) => {
   const amountOf = (flow: MeasuredFlow): number => (byConnections ? (flow.connections ?? 0) : bytesOf(flow));
   const found = sumsBy(own, ({ source }) => source, amountOf);
   if (sumOf(found.values()) > 0) return { clientsMeasured: true, demand: found };
-  const known =
-    index.weights === undefined ? countBy(index.readyNodes, zoneOfNode) : new Map(Object.entries(index.weights));
+  const known = index.weights ? new Map(Object.entries(index.weights)) : countBy(index.readyNodes, zoneOfNode);
   return { clientsMeasured: false, demand: sumOf(known.values()) > 0 ? known : new Map([['', 1]]) };
 };
 

@@ -161,7 +161,7 @@ describe('the first cause of a Service that takes traffic from outside and asks 
       'service.kubernetes.io/ibm-load-balancer-cloud-provider-zone': /cloud-provider-vpc-node-selector/,
       'loadbalancer.ovhcloud.com/class': /^Nothing of the Service makes the load balancer of the cloud keep/,
     }).map(([sign, want]): (typeof rows)[number] => [sign, { spec: LB, annotations: { [sign]: 'a' } }, ENTERS, want]),
-    ['Nodes of its zone', { spec: LB, labels: EKS }, ENTERS, /added later gets nothing until the Service changes/],
+    ['Nodes of its zone', { spec: LB, labels: EKS }, ENTERS, /sends to Nodes of its own zone alone/],
     ['one Node for all', { spec: LOCAL_LB, beside: 'purelb' }, ENTERS, /^Set `externalTrafficPolicy: Cluster`/],
     ['Nodes in DNS', { spec: { type: 'NodePort' }, annotations: PUBLISHED }, ENTERS, /^`externalTrafficPolicy: Local`/],
     ['any of a gateway', { spec: { type: 'NodePort' }, image: 'traefik:v3' }, ENTERS, /Local` it stays on that Node/],
