@@ -85,8 +85,7 @@ const issue = (nodeName: string, clock: Clock) => {
 /** The token that a request shows; empty without one. */
 export const tokenOf = (headers: IncomingHttpHeaders): string => {
   const own = headers[METER_TOKEN_HEADER];
-  if (typeof own === 'string') return own.trim();
-  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  return typeof own === 'string' ? own.trim() : (/^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? '');
 };
 
 const REFUSALS: Readonly<Record<Exclude<Access, 'allowed'>, Answer>> = {

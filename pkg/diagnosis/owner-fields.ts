@@ -1,23 +1,26 @@
 // Where charts and operators take a change from: values, and fields of custom resources.
 export type About = 'service' | 'replicas' | 'template';
 
-type FieldsFor = Readonly<Partial<Record<About | 'policy', string>>>;
+type FieldsFor = Readonly<Partial<Record<About | 'policy' | 'place', string>>>;
+
+/** The field of a Service, and what other fields of it stand under. */
+const under = (place: string, since = '') => ({ service: `${place}.trafficDistribution${since}`, place });
 
 export const NO_VALUE = 'its chart has no value for it';
 
 /** Helm values that were read in templates of charts and are not the usual ones, or not in all releases; argoproj/argo-helm#3358, envoyproxy/gateway 1.4.0; none: temporalio/helm-charts#897, kyverno#13411, oauth2-proxy/manifests#324 (all open). */
 export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
-  coredns: { service: 'service.trafficDistribution (chart from 1.35.0)' },
+  coredns: under('service', ' (chart from 1.35.0)'),
   // haproxytech/helm-charts#352, Kong/charts#1525, bitnami/charts#32443
-  'kubernetes-ingress': { service: 'controller.service.trafficDistribution (charts from May 2026 on)' },
+  'kubernetes-ingress': under('controller.service', ' (charts from May 2026 on)'),
   kong: { service: 'trafficDistribution under proxy, admin or manager (charts from June 2026 on)' },
   // kubernetes/ingress-nginx#12571, #13353, vectordotdev/helm-charts#481, opentelemetry-helm-charts#1630, VictoriaMetrics/helm-charts#2580, longhorn/longhorn#13815, bjw-s-labs/helm-charts#475, external-secrets#2237
   'ingress-nginx': {
-    service: 'controller.service.trafficDistribution (chart from 4.13)',
+    ...under('controller.service', ' (chart from 4.13)'),
     replicas: 'controller.replicaCount',
     template: 'controller.topologySpreadConstraints',
   },
-  rabbitmq: { service: 'service.trafficDistribution (charts from March 2025 on)' },
+  rabbitmq: under('service', ' (charts from March 2025 on)'),
   'app-template': { service: 'trafficDistribution under service.<name>, which its charts of 2025 have not' },
   // DataDog/helm-charts#1251; caddyserver/ingress#168, charts/caddy-ingress-controller/templates/loadbalancer.yaml there
   'caddy-ingress-controller': {
@@ -29,27 +32,27 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   'external-secrets': { template: 'topologySpreadConstraints, or under webhook or certController (from mid-2023)' },
   graphdb: { service: 'trafficDistribution under proxy.service, or for its nodes service (from late 2026)' }, // Ontotext-AD/graphdb-helm#233 (open)
   longhorn: { service: 'trafficDistribution under service.manager or service.admissionWebhook (from late 2026)' },
-  vector: { service: 'service.trafficDistribution (charts from mid-2025 on)' },
-  'opentelemetry-collector': { service: 'service.trafficDistribution (charts from mid-2025 on)' },
+  vector: under('service', ' (charts from mid-2025 on)'),
+  'opentelemetry-collector': under('service', ' (charts from mid-2025 on)'),
   'victoria-metrics-cluster': { service: 'service.trafficDistribution under vminsert or vmselect (from 0.30)' },
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' }, // istio/istio#45175
   // traefik/traefik-helm-chart templates: _service.tpl writes all of `service.spec`; deployment.yaml
-  traefik: { service: 'service.spec.trafficDistribution', replicas: 'deployment.replicas' },
+  traefik: { ...under('service.spec'), replicas: 'deployment.replicas' },
   'argo-cd': { service: 'repoServer.service.trafficDistribution (charts from June 2025 on), of its repo server alone' },
-  'gateway-helm': { service: 'service.trafficDistribution (chart from 1.4)' },
+  'gateway-helm': under('service', ' (chart from 1.4)'),
   ...Object.fromEntries(['temporal', 'kyverno', 'oauth2-proxy'].map((chart) => [chart, { service: NO_VALUE }])),
 };
 
 /** By marks of what applies objects from a source elsewhere, `key` or `key=value`: where a change goes; Sveltos lib/deployer, projectcontour/contour internal/provisioner, Deckhouse's policy heritage-label-objects.deckhouse.io. */
 export const TOOLS: Readonly<Record<string, string>> = {
-  'kustomize.toolkit.fluxcd.io/name': 'Flux owns it: the same change under spec.patches of Kustomization {value}',
-  'kapp.k14s.io/app': 'kapp owns it: make the change in its source (an overlay of its App or PackageInstall)',
-  'kro.run/resource-graph-definition-name': 'kro owns it: make the change in ResourceGraphDefinition {value}',
-  'app.oam.dev/component': 'KubeVela owns it: make the change in component {value} of its Application',
-  'projectsveltos.io/owner-name': 'Sveltos owns it: make the change in what {value} deploys, or under its spec.patches',
-  'work.karmada.io/name': 'Karmada owns it: make the change in its control plane, in the template or an OverridePolicy',
-  'configmanagement.gke.io/managed=enabled': 'Config Sync owns it: make the change in its source',
-  'crossplane.io/composition-resource-name': 'Crossplane owns it: change resource {value} of its Composition',
+  'kustomize.toolkit.fluxcd.io/name': 'Flux may revert it: the same change under spec.patches of Kustomization {value}',
+  'kapp.k14s.io/app': 'kapp may revert it: make the change in its source (an overlay of its App or PackageInstall)',
+  'kro.run/resource-graph-definition-name': 'kro may revert it: make the change in ResourceGraphDefinition {value}',
+  'app.oam.dev/component': 'KubeVela may revert it: make the change in component {value} of its Application',
+  'projectsveltos.io/owner-name': 'Sveltos may revert it: change what {value} deploys, or its spec.patches',
+  'work.karmada.io/name': 'Karmada may revert it: change it in its control plane, the template or an OverridePolicy',
+  'configmanagement.gke.io/managed=enabled': 'Config Sync may revert it: make the change in its source',
+  'crossplane.io/composition-resource-name': 'Crossplane may revert it: change resource {value} of its Composition',
   'k0s.k0sproject.io/stack':
     'k0s writes it back from its manifests (stack {value}); a release with k0sproject/k0s#5927 prefers to spread CoreDNS over zones',
   'kubernetes.azure.com/managedby=aks': 'AKS owns it and writes it back',
@@ -59,9 +62,9 @@ export const TOOLS: Readonly<Record<string, string>> = {
   'resources.gardener.cloud/description':
     'gardener-resource-manager writes it back for Gardener, whose newer releases spread system components over zones: update it',
   'heritage=deckhouse': 'Deckhouse owns it and denies the change: only a setting of its ModuleConfig would do, if any',
-  'projectcontour.io/owning-gateway-name': 'Contour owns it: spec.envoy of the ContourDeployment of its GatewayClass',
+  'projectcontour.io/owning-gateway-name': 'Contour may revert it: spec.envoy of the ContourDeployment of its class',
   'install.operator.istio.io/owning-resource=installed-state':
-    'istioctl made it: components.ingressGateways[].k8s (serviceAnnotations, overlays) of its IstioOperator',
+    'istioctl may revert it: components.ingressGateways[].k8s (serviceAnnotations, overlays) of its IstioOperator',
 };
 
 /** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment; docs.cilium.io "GatewayClass Parameters Support"; gateway_parameters_types.go, kube_types.go of kgateway-dev/kgateway api/v1alpha1/kgateway (solo-io/gloo#10420). */
@@ -106,7 +109,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     template: 'spec.topologySpreadConstraints',
   },
   'apps.emqx.io': { template: 'spec.coreTemplate.spec.topologySpreadConstraints (operator from 2.2.21)' }, // emqx/emqx-operator#1041
-  'druid.gardener.cloud': { service: 'spec.etcd.clientService.trafficDistribution (PreferSameZone from 0.36)' }, // gardener/etcd-druid#973, #1280
+  'druid.gardener.cloud': under('spec.etcd.clientService', ' (PreferSameZone from 0.36)'), // gardener/etcd-druid#973, #1280
   'apps.kruise.io': { replicas: 'spec.replicas', template: 'spec.template' }, // openkruise/kruise apis/apps, *_types.go
   // cockroachdb/cockroach-operator#853, arkmq-org/arkmq-org-broker-operator#618, ClickHouse/clickhouse-operator#271
   'crdb.cockroachlabs.com': { replicas: 'spec.nodes', template: IN_SPEC.template },
@@ -128,7 +131,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
     template: `${IN_SPEC.template}${OF_PART}`,
   },
   'monitoring.coreos.com': IN_SPEC,
-  'opentelemetry.io': { service: `spec.trafficDistribution${NEW_ONLY}`, policy: BY_MODE, ...IN_SPEC },
+  'opentelemetry.io': { ...under('spec', NEW_ONLY), policy: BY_MODE, ...IN_SPEC },
   'egress.monzo.com': { service: 'spec.serviceTrafficDistribution (older: ENABLE_SERVICE_TOPOLOGY_MODE=true for it)' }, // monzo/egress-operator#41, #48
   // operator/…/deployment/spec/SchedulingSpec.java of keycloak/keycloak
   'k8s.keycloak.org': { replicas: 'spec.instances', template: 'spec.scheduling.topologySpreadConstraints' },

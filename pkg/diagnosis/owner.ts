@@ -90,7 +90,7 @@ const chartValue = ({ labels, annotations, about, distribution, pointer, name }:
   const value = isPlace ? undefined : CHART_VALUES[chart]?.[what];
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
   // Other fields of the Service stand beside it, annotations above the `spec` of Traefik.
-  const [, beside] = /^(\S+)\.trafficDistribution(?: \(.*\))?$/.exec(value ?? '') ?? [];
+  const beside = CHART_VALUES[chart]?.place;
   const other = beside && `${field === 'annotations' ? beside.replace('.spec', '') : beside}.${field}`;
   const known = what === 'service' && to === '' ? other : value;
   if (known !== undefined) return ` (${known}${known === NO_VALUE ? '' : to})`;
@@ -202,22 +202,23 @@ const byOperator: By = (question) => {
   // Groups of the API server's own controllers.
   if (owner === undefined || /^(?:|apps|batch|discovery\.k8s\.io|autoscaling)$/.test(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
-  const known = operatorField(group, pointer === '/spec/internalTrafficPolicy' ? 'policy' : about);
+  const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
+  const known = operatorField(group, what);
   // An operator may copy labels of a custom resource that a chart made, as Prometheus' does.
   const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm';
   if (isHelms && known === undefined)
     return `${who} owns it, and its operator fills a chart from its spec: set a value there${chartValue(question)}; it may write back what kubectl changes`;
-  const field = pointer !== '/spec/trafficDistribution' && /^\S+\.trafficD/.test(known ?? '') ? undefined : known;
+  const isOther = what === 'service' && pointer !== '/spec/trafficDistribution' && operatorField(group, 'place');
+  const field = isOther ? undefined : known;
   const chart = isHelms ? ', by a value of the chart that made it' : '';
   const where = field && `reverts other changes: make it there under ${field}${chart}`;
   return `${who} owns it, and its operator ${where ?? 'may revert a change: make it there, or at what owns that, if it has a field for it'}`;
 };
 
 const byTool: By = ({ labels, annotations }) =>
-  Object.entries({ ...labels, ...annotations }).flatMap(([key, value]) => {
-    const text = (TOOLS[`${key}=${value}`] ?? TOOLS[key] ?? '').replace('{value}', value);
-    return !text || text.includes('back') ? text || [] : `${text}; it may write back what kubectl changes`;
-  })[0];
+  Object.entries({ ...labels, ...annotations }).flatMap(
+    ([key, value]) => (TOOLS[`${key}=${value}`] ?? TOOLS[key])?.replace('{value}', value) ?? [],
+  )[0];
 
 /** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */
 const byKustomization: By = ({ labels, managers }) =>

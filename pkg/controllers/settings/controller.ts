@@ -23,8 +23,7 @@ const RELEASE_AFTER_MS = 300_000;
 
 const enabledOf = ({ regarding, objects }: NamespaceDecision): EnabledSettings | undefined => {
   const on = objects.filter(({ want }) => want !== undefined);
-  if (on.length === 0) return undefined;
-  return { regarding, objects: on.map(({ kind, ref, want }) => ({ kind, ref, want })) };
+  return on.length === 0 ? undefined : { regarding, objects: on.map(({ kind, ref, want }) => ({ kind, ref, want })) };
 };
 
 /** What was decided about, by namespace. Memory is bounded by what exists: objects that are gone are forgotten. */

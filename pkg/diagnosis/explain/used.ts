@@ -45,7 +45,8 @@ const evidenceOf = (facts: Facts, reason: Reason, routes: Facts['routes']): stri
   const who = `${nodes.length} of ${counted(facts.nodes.length, 'ready Node')} (${listed(nodes.map(nameOf))})`;
   if (reason === 'CiliumServiceTopologyOff') {
     const [own] = nodes.slice(0, 1).map((node) => routers.of(node));
-    const off = own?.why.includes('cilium-config') === true ? `off, as by default (${own.why})` : 'off';
+    const isShown = own?.evidence.some(({ field }) => field.endsWith('enable-service-topology'));
+    const off = own?.why && !isShown ? `off, as by default (${own.why})` : 'off';
     const before = (own?.notes.length ?? 0) > 0 ? 'what Pods send to cluster IPs, before kube-proxy, ' : '';
     return `Cilium routes ${before}on ${who} and has loadBalancer.serviceTopology (enable-service-topology in cilium-config) ${off}.`;
   }

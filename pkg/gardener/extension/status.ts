@@ -42,8 +42,7 @@ const typeToGoOnWith = ({ status }: Extension): OperationType => {
 const isDue = ({ metadata, status }: Extension, firstSight: boolean): boolean => {
   const { lastOperation, observedGeneration } = status ?? {};
   if (lastOperation === undefined || lastOperation.state === 'Processing') return true;
-  if (observedGeneration !== metadata?.generation) return true;
-  return firstSight && lastOperation.state !== 'Succeeded';
+  return observedGeneration !== metadata?.generation || (firstSight && lastOperation.state !== 'Succeeded');
 };
 
 export const decideOperation = ({ extension, shoot, firstSight }: OperationInput): OperationDecision => {

@@ -101,7 +101,7 @@ describe('the owner of an object', () => {
     [
       'Flux by a Kustomization',
       labels({ 'kustomize.toolkit.fluxcd.io/name': 'apps' }),
-      /Kustomization apps; it may write/,
+      /may revert it: .*Kustomization apps$/,
     ],
     ['Flux as manager of fields', managers('web', 'kustomize-controller'), /^# Flux owns it/],
     ['Argo CD by a label', labels({ 'argocd.argoproj.io/instance': 'shop' }), /^# Argo CD owns it/],
@@ -206,17 +206,17 @@ describe('the owner of an object', () => {
       /its chart has no value for it: set it in a post-renderer; /,
     ],
     ...Object.entries({
-      'kapp.k14s.io/app=1700': /^# kapp owns it: .*PackageInstall\)/,
-      'kro.run/resource-graph-definition-name=webapp': /in ResourceGraphDefinition webapp; /,
-      'app.oam.dev/component=web': /in component web of its Application; /,
-      'projectsveltos.io/owner-name=all': /in what all deploys, /,
-      'work.karmada.io/name=web-1': /an OverridePolicy; /,
-      'configmanagement.gke.io/managed=enabled': /^# Config Sync owns it/,
-      'crossplane.io/composition-resource-name=svc': /resource svc of its Composition; /,
+      'kapp.k14s.io/app=1700': /^# kapp may revert it: .*PackageInstall\)/,
+      'kro.run/resource-graph-definition-name=webapp': /in ResourceGraphDefinition webapp$/,
+      'app.oam.dev/component=web': /in component web of its Application$/,
+      'projectsveltos.io/owner-name=all': / what all deploys, /,
+      'work.karmada.io/name=web-1': /an OverridePolicy$/,
+      'configmanagement.gke.io/managed=enabled': /^# Config Sync may revert it/,
+      'crossplane.io/composition-resource-name=svc': /resource svc of its Composition$/,
       'heritage=deckhouse': /its ModuleConfig/,
       'resources.gardener.cloud/description=DO NOT EDIT': /^# gardener-resource-manager writes it back/,
       'projectcontour.io/owning-gateway-name=gw': /ContourDeployment/,
-      'install.operator.istio.io/owning-resource=installed-state': /overlays\) of its IstioOperator; /,
+      'install.operator.istio.io/owning-resource=installed-state': /overlays\) of its IstioOperator$/,
     }).map(([mark, want]) => [mark, labels(Object.fromEntries([mark.split('=')]) as typeof RECONCILE), want] as const),
   ];
   for (const [name, marks, want, change = FIELD] of rows)
@@ -225,7 +225,7 @@ describe('the owner of an object', () => {
       if (want === undefined) expect(note).to.equal(undefined);
       else expect(note?.line).to.match(want);
       expect(note?.reverts ?? false, note?.line).to.equal(
-        / writes it back| rewrites | reverts | may (?:revert|write)|^# Flux.*(?:Kustomization|source$)/.test(
+        / writes it back| denies | rewrites | reverts | may (?:revert|write)|^# Flux.*(?:Kustomization|source$)/.test(
           note?.line ?? '',
         ),
       );

@@ -123,8 +123,7 @@ export const planService = (
   if (wanted.kind === 'refused') return refused(wanted);
   const want = forRouters(object, wanted.want, context);
   const drops = dropping(object, want, context);
-  if (drops !== undefined) return refused(drops);
-  return { ...row, decision, want, plan: planSettings({ object, want }) };
+  return drops !== undefined ? refused(drops) : { ...row, decision, want, plan: planSettings({ object, want }) };
 };
 
 /** The row of one Etcd: its client Service gets `want` in etcd-druid's own write. Hints do without, but for old proxies. */
