@@ -3366,6 +3366,21 @@ const ROWS: readonly ReportedRow[] = [
     /-hints: auto|under spec\.trafficDistribution/,
   ],
   [
+    'https://github.com/kubernetes/kubernetes/issues/94191',
+    {
+      version: '1.29.8',
+      nodes: ['a', 'b'],
+      spec: { ports: [{ name: 'http', port: 53 }] },
+      pods: null,
+      extra: [OF_DAEMON_SET, ON_SECOND],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: /,
+    /→ Every Node has an endpoint: internalTrafficPolicy Local .*kubectl patch .*"internalTrafficPolicy":"Local"/,
+    /topology-mode=Auto/,
+  ],
+  [
     'https://github.com/application-stacks/runtime-component-operator/pull/750',
     {
       annotations: MODE,

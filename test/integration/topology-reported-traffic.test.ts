@@ -34,6 +34,7 @@ const AZURE = 'service.beta.kubernetes.io/azure-load-balancer';
 const NATIVE_TRAEFIK = { image: 'traefik:v3.3.6', args: ['--providers.kubernetesingress.nativeLBByDefault=true'] };
 const ROUTES = '-routes-urls=http://skipper-routesrv/routes/$(ZONE)';
 const SKIPPER = podsWith({ name: 'skipper', image: 'skipper', args: [ROUTES] });
+const TRACED = 'defaultConfig: { tracing: { zipkin: { address: "web.shop:9411" } } }';
 const UNASKED = { trafficDistribution: undefined };
 const ENTERED = { type: 'LoadBalancer', ...UNASKED };
 const OF_WEB = { app: 'web' };
@@ -539,6 +540,21 @@ const ROWS: readonly ReportedRow[] = [
     'NotRequested',
     /^✓ all clients seen go through istio .* keeps to zones/,
     /where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean/,
+  ],
+  [
+    'https://github.com/istio/istio/issues/26658',
+    {
+      extra: [
+        sidecar('istio-proxy', 'istio/proxyv2:1.21.2'),
+        beside('networking.istio.io/v1', 'DestinationRule', { host: 'web', trafficPolicy: { outlierDetection: {} } }),
+        beside('v1', 'ConfigMap', {}, { namespace: 'istio-system', name: 'istio' }, { mesh: TRACED }),
+      ],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: [^;]*; 33 % of connections stay in their zone$/,
+    /Set `spec\.trafficDistribution/,
+    /Envoy prefers/,
   ],
   // Load balancers.
   [

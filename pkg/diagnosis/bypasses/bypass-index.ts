@@ -34,7 +34,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     /** Of Emissary, where no Mapping names another. */
     resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',
     upstreams: new Set(entries.flatMap(({ client, parents }) => (client === 'gloo' ? parents : []))),
-    mesh: { off, distribute, root },
+    mesh: { off, distribute, root, tracer: locality['defaultConfig.tracing.zipkin.address'] ?? '' },
     direct: entries.filter(({ settings }) => settings['direct'] !== undefined),
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),

@@ -68,7 +68,9 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
   const isUdp = service.spec?.ports?.every(({ protocol }) => protocol === 'UDP') ?? false;
   if (isUdp || watchers.controls.some((own) => selects(service, own))) return [];
   const isLocal = service.spec?.internalTrafficPolicy === 'Local';
-  const { namespace } = refOf(service);
+  const { namespace, name } = refOf(service);
+  /** Sidecars send spans to its cluster IP, by no DestinationRule (istio/istio#26658). */
+  const isTracer = index.mesh.tracer.split(/\.svc\b|:/)[0] === `${name}.${namespace}`;
   // A gateway that chooses Pods leaves its sidecar nothing to choose (istio/istio#36386).
   const gateways = watchers.receivers.filter(({ routed }) => routed && around.length > 0);
   const inside = new Set([...podsOf(service), ...gateways.flatMap(({ runner }) => podsRunBy(runner, pods))]);
@@ -87,7 +89,7 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
     const near = (pods.get(namespace) ?? []).filter(counts);
     const caller = callers.find((each) => counts(each.pod))?.pod;
     const pod = caller ?? near.find(isOther) ?? all.find((each) => isOther(each) && counts(each)) ?? near[0];
-    if (pod === undefined) return [];
+    if (pod === undefined || (isTracer && caller === undefined)) return [];
     const { namespace: from, meshImage: image } = pod;
     const value = `${all.length} Pod${all.length === 1 ? '' : 's'} with its sidecar`;
     const evidence = { object: `Pod ${from}/${pod.name}`, field: 'sidecar', value };

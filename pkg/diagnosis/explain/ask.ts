@@ -93,10 +93,10 @@ export const nodeLines = (facts: Facts): readonly string[] => {
   return isOnEveryNode(facts) ? [`every Node has an endpoint: ${line}`] : [];
 };
 
-/** What helps where every Node has an endpoint and none a zone, or each an agent (opentelemetry-operator#1401), and the value for that is not there yet. */
+/** What helps where every Node has an endpoint and none a zone, or each an agent (opentelemetry-operator#1401) or DNS (kubernetes/kubernetes#94191), and the value for that is not there yet. */
 export const nearRemedy = (facts: Facts): string | undefined => {
   const { nodes, version, service } = facts;
-  const isOf = /otlp|statsd|\b(?:431[78]|812[56])\b/.test(JSON.stringify(service.spec?.ports ?? []));
+  const isOf = /otlp|statsd|"port":53\b|\b(?:431[78]|812[56])\b/.test(JSON.stringify(service.spec?.ports ?? []));
   const isBare = nodes.length > 1 && (isOf || nodes.every((node) => zoneOfNode(node) === '')) && atLeast(version, 22);
   const [line] = isBare && settingsFor(facts).distribution !== NEAREST ? nodeLines(facts) : [];
   return line && `E${line.slice(1)}.`;

@@ -117,7 +117,7 @@ const scalarsIn = (value: unknown, path = ''): (readonly [string, string])[] => 
 const CILIUM_KEYS = /^(?:kube-proxy-replacement|enable-service-topology|bpf-lb-sock|bpf-lb-sock-hostns-only|ipam)$/;
 /** Of configuration files of kube-proxy, Antrea and Istio. */
 const FILE_KEYS =
-  /^(?:featureGates\.|antreaProxy\.|(?:mode|trafficEncapMode|hostnameOverride|ipvs\.(?:scheduler|strictARP)|clientConnection\.kubeconfig|localityLbSetting\.(?:enabled|distribute)|rootNamespace)$)/;
+  /^(?:featureGates\.|antreaProxy\.|(?:mode|trafficEncapMode|hostnameOverride|ipvs\.(?:scheduler|strictARP)|clientConnection\.kubeconfig|localityLbSetting\.(?:enabled|distribute)|defaultConfig\.tracing\.zipkin\.address|rootNamespace)$)/;
 /** Of Terway's CNI configuration, which is JSON. */
 const DATAPATH = /"eniip_virtual_type":\s*"(\w+)"/;
 /** kube-proxy's, also what a DaemonSet for a pool of Nodes may call its own, Antrea's, and Istio's of any revision, or what AKS merges with that. */
