@@ -598,6 +598,21 @@ const ROWS: readonly ReportedRow[] = [
     /stands for Cilium's Envoy on the Node that traffic enters/,
   ],
   [
+    'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3754',
+    {
+      annotations: { [`${AWS}-type`]: 'external', [`${AWS}-nlb-target-type`]: 'ip' },
+      spec: { ...BALANCED, selector: undefined },
+      endpoints: [],
+      plane: cilium('1.15.6'),
+      extra: [OF_ENVOY],
+    },
+    'Ineffective',
+    'NoSelector',
+    /^✗ all clients seen go through aws-ip-targets/,
+    /has no target, and what enters fails\..*target-type: instance/,
+    /in the zone of its address alone \(cross-zone/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/33547',
     {
       annotations: { [`${AWS}-type`]: 'nlb' },
@@ -1054,6 +1069,29 @@ const ROWS: readonly ReportedRow[] = [
     /only gate may take its traffic from outside/,
   ],
   [
+    'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/633',
+    {
+      annotations: {
+        'load-balancer.hetzner.cloud/uses-proxyprotocol': 'false',
+        'load-balancer.hetzner.cloud/node-selector': 'role=worker',
+      },
+      spec: BALANCED,
+    },
+    'Effective',
+    'ZoneFailsHealthCheck',
+    /load balancer of Hetzner picks; no Node may take it, so it fails/,
+    /what announces it \(annotation \S+\/node-selector: role=worker\).* labels of Kubernetes Nodes/,
+    /PROXY/,
+  ],
+  [
+    'https://github.com/kube-vip/kube-vip/pull/1442',
+    { spec: LOCAL, endpoints: ['a:a', 'b:b'], extra: [kubeVip(['vip_routingtable'])] },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /Nodes that routers pick \(routes of kube-vip; .*\); Nodes without one of its Pods drop it/,
+    /set it, or update it \(before spring 2026 .*: #1442\)/,
+  ],
+  [
     'https://github.com/kube-vip/kube-vip/issues/729',
     { spec: LOCAL, endpoints: ['a:a', 'b:b'], extra: [kubeVip(['bgp_enable'])] },
     'Ineffective',
@@ -1233,7 +1271,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through any Node that the load balancer of Hetzner picks/,
-    /without the header of the PROXY protocol .* Have its status show a host name .*, by `load-balancer\.hetzner\.cloud\/hostname`/,
+    /without the header of the PROXY protocol .* Have Pods use the cluster IP .*, or have its status show a host name, by `load-balancer\.hetzner\.cloud\/hostname`/,
   ],
   [
     'https://github.com/artifact-keeper/artifact-keeper-iac/issues/125',

@@ -85,7 +85,7 @@ export const overBgp = (who: string, by = 'a nodeSelector of what announces it')
 export const eitherWay = (
   who: string,
   layer2: string,
-  [one = '-', all = '+']: string[] = [],
+  [one = '-', all = '+', table = '/']: string[] = [],
   by?: string,
   more = {},
   alone?: string,
@@ -96,6 +96,7 @@ export const eitherWay = (
   modes: {
     [one]: { ...oneNode(`${who} in ${layer2} mode`, by, alone), ...more },
     [all]: { ...overBgp(`BGP of ${who}`), ...more },
+    [table]: { ...overBgp(`routes of ${who}`), ...more },
   },
 });
 

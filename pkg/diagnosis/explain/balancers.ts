@@ -37,13 +37,13 @@ const crossing = (reach: string, look = ''): Kind => ({
 });
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
 const BY_SELECTORS =
-  'announce where `nodeSelectors` of an L2Advertisement (MetalLB from 0.13{open}) for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve';
+  'announce where `nodeSelectors` of an L2Advertisement (MetalLB from 0.13{open}) for each say so. By these it also keeps off Nodes of other subnets; under `externalTrafficPolicy: Local` it is a Node with a Pod, and its Pods alone serve, and see addresses of clients';
 const OPENELB = 'protocol.openelb.kubesphere.io/v1alpha1';
 const OPENELB_ANY = `OpenELB was seen to announce from Nodes without a Pod (openelb/openelb#323, open). ${ANYWHERE}`;
 const ELECTION = 'svc_election';
 const ANY_OF_SET = `of its DaemonSet may announce with ${ELECTION} in its environment (from 0.5 on; it prefers none: kube-vip/kube-vip#814, open; \`Local\` needs it, and that DaemonSet on Nodes with Pods: #980)`;
 const NO_AFFINITY = `PureLB announces addresses of local pools from Nodes without a Pod (purelb/purelb#67): set its annotation \`purelb.io/node-affinity: service-endpoints\` (from 0.17). ${ANYWHERE}`;
-const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it. ${ANYWHERE}`;
+const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it, or update it (before spring 2026 it put the address on every Node in routing table mode: #1442). ${ANYWHERE}`;
 
 // metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
 const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set \`ipvs.strictARP: true\` in the ConfigMap of kube-proxy.`;
@@ -88,7 +88,7 @@ const FAMILIES: readonly Kind[] = [
     // kube-vip.io/docs/usage/kubernetes-services; kube-vip#201, #431
     shown: /^kube-vip\.io\//,
     daemonSet: /^kube-vip/,
-    ...eitherWay('kube-vip', 'ARP', ['vip_arp', 'bgp_enable'], ANY_OF_SET, { blind: NO_ELECTION }),
+    ...eitherWay('kube-vip', 'ARP', ['vip_arp', 'bgp_enable', 'vip_routingtable'], ANY_OF_SET, { blind: NO_ELECTION }),
   },
   {
     // openelb/openelb pkg/constant/constants.go

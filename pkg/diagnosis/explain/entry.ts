@@ -25,11 +25,11 @@ const UNREAD = ` EKS Auto Mode does not read its annotation \`${CROSS_ZONE}\`.`;
 const unreadOf = ({ service }: Facts, { zonal }: Partial<Kind>): string =>
   zonal && service.metadata?.annotations?.[CROSS_ZONE] === 'true' ? UNREAD : '';
 
-/** Nodes that its load balancer sends to, where an annotation selects them by `a=b,c=d`: of OCI, OpenStack, Hetzner and AWS. */
+/** Nodes that its load balancer sends to, where an annotation selects them by `a=b,c=d`: of OCI, OpenStack, Hetzner (hcloud-cloud-controller-manager#633) and AWS. */
 const nodesByAnnotation = ({ metadata }: Service) =>
   Object.entries(metadata?.annotations ?? {})
-    .flatMap(([key, text]) => (NODES_OF_BALANCER.test(key) ? withLabels(text) : []))
-    .map((own) => ({ nodes: [own] }));
+    .flatMap(([key, text]) => (NODES_OF_BALANCER.test(key) ? withLabels(text).map((own) => ({ key, text, own })) : []))
+    .map(({ key, text, own }) => ({ kind: 'annotation', name: `${key}: ${text}`.slice(0, 99), nodes: [own] }));
 
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
   Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
@@ -71,6 +71,7 @@ export const entryOf = (facts: Facts) => {
     const off = new Set([...marked, ...unused]);
     const open = nodes.filter((node) => !off.has(node) && (runners.length === 0 || running.has(nameOf(node))));
     const takers = open.filter((node) => deciders.every((own) => own.some((each) => selectsNode(each, node))));
+    const choosers = listed(deciders.flat().flatMap((own) => ('name' in own ? `${own.kind} ${own.name}` : [])));
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
     const isLocal = policy === 'Local';
     const probed = kind.unanswered && isGateway(facts) ? { why: kind.unanswered, remedy: kind.remedy } : undefined;
@@ -95,7 +96,7 @@ export const entryOf = (facts: Facts) => {
     const isMarked = isClosed && marked.length === nodes.length;
     const remedy = kind.remedy.replace('{open}', wide ? `; ${wide.name} has none` : '');
     const found = { ...kind, policy, enters, takers, unused, isMarked, failure, isStranded: isStranded || isClosed };
-    return { ...found, remedy, doors: ports.length, ...(isBlind && { blind }) };
+    return { ...found, chosenBy: choosers && ` (${choosers})`, remedy, doors: ports.length, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
   // Its node ports are there for the sake of an Ingress whose load balancer sends to Pods.
@@ -107,7 +108,7 @@ export const entryOf = (facts: Facts) => {
   return Array.isArray(externalIPs) && externalIPs.length > 0 ? at(OTHER_ENTRY) : undefined;
 };
 
-const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, and running that: nodeSelector and tolerations of its DaemonSet).`;
+const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, by labels of Kubernetes Nodes and not of servers in a cloud, and running that: nodeSelector and tolerations of its DaemonSet).`;
 const ELSEWHERE = 'run its Pods on Nodes that may take it, or set `externalTrafficPolicy: Cluster`.';
 const STRANDED_REMEDY = `${LET_REMEDY} Or ${ELSEWHERE}`;
 const UNCORDON = 'Uncordon Nodes with its Pods (from 1.19 on load balancers use cordoned Nodes too).';
@@ -118,7 +119,7 @@ const MARKED_REMEDY =
   'Take the label off Nodes that are to take it; that of Talos is written back, unless it leaves `machine.nodeLabels` of the machine configuration (`$patch: delete`).';
 // metallb/metallb#926, aws/containers-roadmap#2024, kubernetes/ingress-nginx#8312
 const OR_CLUSTER = ' Or set `externalTrafficPolicy: Cluster`: all Nodes pass it on then, and hide the client address.';
-const LEFT_OUT = 'As the policy intends, the load balancer leaves these Nodes out. For all zones: a Pod in each.';
+const LEFT_OUT = `As the policy intends, the load balancer leaves these Nodes out: that it shows them as unhealthy is no fault, and the label \`${EXCLUDED}\` on them takes them off it. For all zones: a Pod in each.`;
 
 // kubernetes/kubernetes#85643, KEP-1669
 const DROPPING_REMEDY =
@@ -168,7 +169,7 @@ const emptyZoneCauses = (facts: Facts): Cause[] => {
 export const localEntryCauses = (facts: Facts): Cause[] => {
   const { name, endpoints } = facts;
   const entry = entryOf(facts);
-  if (endpoints.length === 0) return [];
+  if (endpoints.length === 0 || (entry === undefined && endpoints[0]?.address === PLACEHOLDER)) return [];
   if (entry === undefined) return emptyZoneCauses(facts);
   const { policy, takers, unused, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
   if (policy !== 'Local' && !isStranded) return [];
@@ -188,7 +189,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
     const isCordoned = unused.some((node) => node.spec?.unschedulable && hosts.includes(nameOf(node)));
-    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${unused.length > 0 ? ` (before Kubernetes ${isCordoned ? '1.19 none that is cordoned' : '1.21 no master'})` : ''} and what announces it; its endpoints are on ${listed(hosts)}.`;
+    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${unused.length > 0 ? ` (before Kubernetes ${isCordoned ? '1.19 none that is cordoned' : '1.21 no master'})` : ''} and what announces it${entry.chosenBy}; its endpoints are on ${listed(hosts)}.`;
     const isOfMasters = unused.some((node) => hosts.includes(nameOf(node)));
     const remedy = policy === 'Local' ? (isOfMasters ? `Off masters: ${ELSEWHERE}` : STRANDED_REMEDY) : NARROW_REMEDY;
     const open = takers.length === 0 ? LET_REMEDY : remedy;

@@ -17,7 +17,7 @@ import { callersOf } from './load.ts';
 import { workloadTitle } from './scheduler.ts';
 import { chosenBy, hasFew, isStore, placing } from './spread.ts';
 import { waitingFor } from './waiting.ts';
-import { type Facts, PLACEHOLDER, isAnsweredOnNodes } from './facts.ts';
+import { type Facts, isAnsweredOnNodes } from './facts.ts';
 import { racedNodes } from './snapshot-index.ts';
 import { MORE_PODS, SPREADING, both } from './fix-spread.ts';
 import { exposeBeside, growth, scaleToShare, showPods, showUnseen, spreadOut, whyNotSpread } from './fix-spread.ts';
@@ -139,7 +139,6 @@ const FIXES: Partial<Readonly<Record<CauseReason, Ways>>> = {
   Headless: exposeBeside,
   // The webhook leaves endpoints without zone alone, and an importer writes its labels back.
   NoSelector: [
-    ({ endpoints: [only] }) => (only?.address === PLACEHOLDER ? ['# nothing to set here'] : []),
     (facts) =>
       sourceClusters(facts).length > 0 || facts.endpoints.every((own) => own.zone === '' || own.forZones.length > 0)
         ? [SHOW_SLICES]

@@ -198,11 +198,10 @@ export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts,
   const marks = all.map((entry) => `${entry.join('=')};`).join('');
   // They know addresses only: no host names, and none that a load balancer keeps for itself.
   const has = listIn(service, 'status.loadBalancer.ingress').some(({ ip, ipMode }) => ip && ipMode !== 'Proxy');
-  if (!alone && has && /proxy-?protocol\S*=(?!false|none)/.test(marks)) {
+  if (!alone && has && /proxy-?protocol[^=]*=(?!false|none)/.test(marks)) {
     const evidence = `Pods that use the address of Service ${name}: proxies take them to its Pods at once, without the header of the PROXY protocol that these wait for, and they fail.`;
     const [, way = ''] = Object.entries(HOST_NAMES).find(([sign]) => marks.includes(sign)) ?? [];
-    const remedy = `Have its status show a host name for the address${way}, or \`ipMode: Proxy\` (from 1.30 on, by its controller).`;
-    return [cause('prerequisite', 'LoadBalancerTraffic', evidence, remedy)];
+    return say(evidence, `have its status show a host name${way}, or \`ipMode: Proxy\` (from 1.30, by its controller)`);
   }
   if (!alone && HAS_HAIRPIN.test(marks))
     return say(

@@ -61,6 +61,7 @@ const PICKED =
 /** grpc/grpc-java#10708, stackrox/stackrox#9643 */
 const KEPT_HEADLESS =
   'Leave it headless: behind a cluster IP each such client has one Pod for all its requests. Zones count where clients choose by them, or a proxy in between (a mesh, a Gateway).';
+const TO_NODES = 'Set `service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: instance` in its Gateway.';
 const CALL_REMEDY = 'Make it anew with a cluster IP, or start API servers with `--enable-aggregator-routing=true`.';
 const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` and `hints.forZones`.';
 
@@ -85,8 +86,9 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints, callers, bypasses } = facts;
   if (name === 'default/kubernetes' && endpoints.length > 0 && !isHinted(facts)) return [apiServerCause(facts)];
   if (endpoints[0]?.address === PLACEHOLDER) {
-    const evidence = `The endpoint of Service ${name}, ${PLACEHOLDER}, stands for Cilium's Envoy on the Node that traffic enters: nothing of it makes zones count.`;
-    return [cause('wanted', 'NoSelector', evidence, 'See the Services that its Gateway or Ingress sends to.')];
+    const isVoid = bypasses.some(({ client }) => client.startsWith('aws-ip-targets')); // aws-load-balancer-controller#3754
+    const evidence = `The endpoint of Service ${name}, ${PLACEHOLDER}, stands for Cilium's Envoy on the Node that traffic enters: ${isVoid ? 'its NLB, which is to send to Pods (target type ip), has no target, and what enters fails' : 'nothing of it makes zones count'}.`;
+    return [{ ...cause('wanted', 'NoSelector', evidence, isVoid ? TO_NODES : 'See the Services behind it.'), fix: [] }];
   }
   const { type, clusterIP, internalTrafficPolicy } = service.spec ?? {};
   if (type === 'ExternalName') return [cause('wanted', 'ExternalName', `Service ${name} has type ExternalName.`)];

@@ -70,7 +70,7 @@ export const eventOf = (object: Fields, metadata: Metadata) => {
 };
 
 /** Of Calico, Weave Net and kube-vip. */
-const KEPT_VARIABLES = /^(?:FELIX_.*|NO_MASQ_LOCAL|svc_election|bgp_enable|vip_arp)$/;
+const KEPT_VARIABLES = /^(?:FELIX_.*|NO_MASQ_LOCAL|svc_election|bgp_enable|vip_arp|vip_routingtable)$/;
 
 const containersOf = (podSpec: Fields) =>
   listIn(podSpec, 'containers').map((container) => {
