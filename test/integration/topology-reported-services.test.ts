@@ -3048,6 +3048,18 @@ const ROWS: readonly ReportedRow[] = [
     /kubectl get pods|HintsGateOff/,
   ],
   [
+    'https://github.com/hazelcast/hazelcast/issues/19102',
+    {
+      spec: { type: 'LoadBalancer', ports: [{ name: 'http', port: 5701 }] },
+      pods: { containers: [{ image: 'hazelcast/hazelcast:5.1.2' }] },
+      extra: [beside('v1', 'Service', { clusterIP: 'None', selector: { app: 'web' } }, { name: 'web-headless' })],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ headless-service .* goes around its cluster IP; .*traffic from outside enters/,
+    /clients learn the members from the one that they reach, .*clients that are not smart \(BASIC, unisocket/,
+  ],
+  [
     'https://github.com/infinispan/infinispan-helm-charts/issues/71',
     { spec: { clusterIP: 'None', publishNotReadyAddresses: true }, endpoints: ['a', 'b'], extra: [PUBLISHED] },
     'NotWanted',

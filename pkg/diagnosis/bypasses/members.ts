@@ -9,7 +9,7 @@ import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
 import { type ClientName, TRAEFIK } from './clients.ts';
 import { addressesOf } from './kinds.ts';
-import { AGENTS, ANY_ANSWERS, BY_HELLO, BY_LEADER, BY_ROLES, BY_SLOT, GOES_ON, MANAGES } from './programs.ts';
+import { AGENTS, ANY_ANSWERS, BY_HELLO, BY_LEADER, BY_ROLES, BY_SLOT, BY_SMART, GOES_ON, MANAGES } from './programs.ts';
 import { MEMBERS, OF_DATABASE, OF_SEVERAL, PUBLIC, RING, SHARDS, SILENT, STORES } from './programs.ts';
 import type { Client } from './types.ts';
 import { GATEWAY, type Runner, maySelect, selects } from './watchers.ts';
@@ -244,7 +244,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   const isSure = always === 'surely' || isAtPort || isSeveral || (on !== '' && own[0]?.images[1] === undefined);
   if (isHeadless(service)) {
     const evidence = { object, field: 'spec.clusterIP', value: 'None' };
-    const isAny = ANY_ANSWERS.includes(decides) || (decides === BY_ROLES && callers.has(keyOf(service))); // grafana/mimir#3860
+    const isAny = [...ANY_ANSWERS, BY_SMART].includes(decides) || (decides === BY_ROLES && callers.has(keyOf(service))); // grafana/mimir#3860
     const known = row && ((decides ? isAny : !row.none) ? 'any' : 'members');
     return [{ client: 'headless', evidence, all: true, known, own: ways }];
   }

@@ -66,6 +66,8 @@ const BY_NAME = 'clients take brokers from its name servers, and connect to thos
 export const BY_SCRAPE = 'scrapers connect to every Pod behind it';
 const OF_SCRAPER = 'a scraper for each zone, which keeps its targets by relabelling (`attach_metadata: {node: true}`)';
 const NONE = none(' is known here; its documentation may have one');
+/** Hazelcast, Infinispan and Ignite: any member answers for the others (hazelcast/hazelcast#19102). */
+export const BY_SMART = 'clients learn the members from the one that they reach, and connect to each of them';
 const NOT_SMART = 'clients that are not smart (BASIC, unisocket, no partition awareness) keep to a cluster IP';
 export const OF_DATABASE = 'its Pods connect to the database, in whatever zone it is';
 const BY_REVISION = 'hardly anything uses this cluster IP: gateways reach activators by other Services, without zones';
@@ -163,7 +165,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/cockroach/, '`--locality` with the zone, and reads `AS OF SYSTEM TIME follower_read_timestamp()`', true, BY_PARTS],
   [/yugabyte/, '`load_balance=true` and `topology_keys` with its zone, in smart drivers'],
   [/cassandra|cass-man\w*|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
-  [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/],
+  [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/, BY_SMART],
   [/mongos\b|mongodb-sharded/, '`readPreference=nearest`, or tags of its zone, for reads', true, BY_PARTS],
   // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
   [/mongo(?!.*-search)|^:27017$/, '`readPreference=nearest`, or tags of its zone, for reads', 'several', BY_HELLO],

@@ -200,8 +200,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
         'Enterprise (`prioritizeByLocality` of ServiceResolver or ProxyDefaults), or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to',
     };
   const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
-  // linkerd/linkerd2#10925
-  const isGone = hints !== undefined && !seen.hinted && /\w/.test(wishTextOf(service));
+  const isGone = hints !== undefined && !seen.hinted && /\w/.test(wishTextOf(service)); // linkerd/linkerd2#10925
   if (isGone && version?.minor === 13 && !isSince(version, [2, 13, 4])) {
     const how = 'keeps to the zone after hints are gone';
     const update = 'an update to 2.13.4 or newer; until then a restart of linkerd-destination once hints are gone';
@@ -212,8 +211,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const counts = since !== undefined && version !== undefined && compareVersions(version, since) >= 0;
   if (counts && wished !== undefined && BY_RULE[locality] === undefined) {
     const even = locality === 'unset' && isApiServer ? (isLayer7 ? LAYER_7 : OF_GARDENER) : '';
-    // envoyproxy/gateway#9537
-    const isByZone = wished === 'PreferSameNode' && byRule === 'BackendTrafficPolicy';
+    const isByZone = wished === 'PreferSameNode' && byRule === 'BackendTrafficPolicy'; // envoyproxy/gateway#9537
     const how = isByZone ? 'keeps to the zone, not to the Node,' : 'counts';
     const says = `${decides}; ${wished} ${how} in the version seen${EVERYWHERE}`;
     return { decides: says, setting: even, keeps: true, ...(even === LAYER_7 && UNBALANCED) };

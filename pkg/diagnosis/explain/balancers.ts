@@ -15,11 +15,10 @@ import type { Facts } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { listed } from './reasons.ts';
 
-const selects = (annotation: string): string =>
-  ` Or a Service for each zone, with the annotation \`${annotation}\` (\`topology.kubernetes.io/zone=<zone>\`), which selects the Nodes that take it: of one Service whose Pods are held in a region, those of that (\`topology.kubernetes.io/region=<region>\`).`;
+const selects = (annotation: string, since = ''): string =>
+  ` Or a Service for each zone, with the annotation \`${annotation}\`${since} (\`topology.kubernetes.io/zone=<zone>\`), which selects the Nodes that take it: of one Service whose Pods are held in a region, those of that (\`topology.kubernetes.io/region=<region>\`).`;
 const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_balancing.cross_zone.enabled=false`';
-// awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
-const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`;
+const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`; // awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
 /** kubernetes/kubernetes#95247 */
 const LOOK =
   'in-tree controllers before 1.14 do not read the annotation for an NLB (kubernetes/kubernetes#61064), and before 1.20 only when a Service changes (#82595)';
@@ -173,7 +172,7 @@ const FAMILIES: readonly Kind[] = [
   anyNode(
     /^load-balancer\.hetzner\.cloud\/|^(?:instance|csi)\.hetzner\.cloud\/|^hcloud:/,
     'the load balancer of Hetzner',
-    selects('load-balancer.hetzner.cloud/node-selector'),
+    selects('load-balancer.hetzner.cloud/node-selector', ', from 1.18 of its controller on,'),
     { networks: [/^(?:fsn|nbg|hel)/, /^ash/, /^hil/, /^sin/] },
   ),
   anyNode(

@@ -175,8 +175,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
   // Meant for traffic from outside, and taken for `internalTrafficPolicy: Local` too (kube-router#1774).
   const has = given.metadata?.annotations?.[KUBE_ROUTER_LOCAL] === 'true';
   const isTaken = (sign: RegExp): boolean => index.answers.some((own) => sign.test(`${own.router} ${own.version}`));
-  // kube-router#818
-  const isEntry = (has || given.spec?.externalTrafficPolicy === 'Local') && isTaken(TAKES_ENTRY);
+  const isEntry = (has || given.spec?.externalTrafficPolicy === 'Local') && isTaken(TAKES_ENTRY); // kube-router#818
   const takenBy = has && isTaken(TAKES_MARK) ? ('mark' as const) : isEntry ? ('entry' as const) : undefined;
   const policies = takenBy && { internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' };
   const service = policies ? { ...given, spec: { ...given.spec, ...policies } } : given;

@@ -173,8 +173,7 @@ const allocationCauses = (facts: Facts, { family, reason }: FinalHints, endpoint
   const few = `Service ${name} has ${counted(count, `ready ${family} endpoint`)} for ${zones} zones.`;
   const uneven = `${count} ready ${family} endpoints cannot be shared over CPU shares of ${sharesText(facts)} within 20 % (Kubernetes ${formatVersion(version)}).`;
   const drawn = facts.workloads.map(drawnText).join(' ');
-  // kubernetes/kubernetes#110714
-  const takes = (node: Node) => facts.workloads.some((each) => allows(node, each) && barrier(node, each) === undefined);
+  const takes = (node: Node) => facts.workloads.some((each) => allows(node, each) && barrier(node, each) === undefined); // kubernetes/kubernetes#110714
   const closed = facts.nodes.filter((node) => facts.workloads.length > 0 && !isControlPlane(node) && !takes(node));
   const others = ` The CPU of ${counted(closed.length, 'Node')} counts on which its Pods may not run: the control plane looks at no taint or nodeSelector.`;
   const what = reason === 'TooFewEndpoints' ? few : uneven;
@@ -243,14 +242,12 @@ const familyCauses = (facts: Facts, hints: FinalHints): Cause[] => {
 /** What the EndpointSlice controller would have written by now: it is behind, or does not run (kubernetes#107583, #117193). */
 export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index }: Facts): Cause[] => {
   const endpoints = slices.flatMap((slice) => slice.endpoints ?? []);
-  // kubernetes/kubernetes#105987, #105997
-  const stale = slices.filter(({ metadata }) => /mirroring/.test(metadata?.labels?.[LABEL_SLICE_MANAGED_BY] ?? ''));
+  const stale = slices.filter(({ metadata }) => /mirroring/.test(metadata?.labels?.[LABEL_SLICE_MANAGED_BY] ?? '')); // kubernetes/kubernetes#105987, #105997
   const left = `Slice ${listed(stale.map(nameOf))} is left from when Service ${name} had no selector (endpointslicemirroring-controller): what routes still sends to its addresses.`;
   const drop = 'Delete that slice: Kubernetes 1.23 and newer (and later patches of 1.21 and 1.22) does by itself.';
   const fix = [`kubectl delete endpointslice ${stale.map(nameOf).join(' ')} -n ${ref.namespace}`];
   if (hasSelector(service) && stale.length > 0) return [{ ...cause('given', 'SlicesBehind', left, drop), fix }];
-  // lf-edge/eve#5927, kubernetes/kops#9327, kubernetes/kubernetes#86812
-  const hosts = new Set(itemsOf(snapshot.nodes).flatMap(({ status }) => status?.addresses?.map((own) => own.address)));
+  const hosts = new Set(itemsOf(snapshot.nodes).flatMap(({ status }) => status?.addresses?.map((own) => own.address))); // lf-edge/eve#5927, kubernetes/kops#9327, kubernetes/kubernetes#86812
   const gone = endpoints.flatMap(({ addresses }) => addresses).filter((own) => !hosts.has(own));
   const none = `Of ${counted(endpoints.length, 'endpoint')} of Service ${name} no Node has ${listed(gone)}: where no API server answers there, that share of connections fails.`;
   if (name === 'default/kubernetes' && gone.length > 0 && gone.length < endpoints.length)

@@ -51,8 +51,7 @@ export const spreadBy = (workload: Workload, { nodes }: Pick<Facts, 'nodes'>): s
     return `${workloadTitle(workload)}: ${by}${drawn}`;
   }
   const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
-  // kubernetes/kubernetes#122278, #127310
-  const isBlind = whenUnsatisfiable === 'ScheduleAnyway' && nodes.every((node) => zoneOfNode(node) === '');
+  const isBlind = whenUnsatisfiable === 'ScheduleAnyway' && nodes.every((node) => zoneOfNode(node) === ''); // kubernetes/kubernetes#122278, #127310
   const blind = isBlind ? ', a label that no Node has: then none of its preferred constraints spreads anything' : '';
   const how = selectsOwn ? `(maxSkew ${maxSkew}, ${whenUnsatisfiable})${blind}` : SELECTS_NONE;
   return `${workloadTitle(workload)}: topologySpreadConstraint on ${LABEL_ZONE} ${how}`;
