@@ -36,6 +36,8 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   'opentelemetry-collector': under('service', ' (charts from mid-2025 on)'),
   'victoria-metrics-cluster': { service: 'service.trafficDistribution under vminsert or vmselect (from 0.30)' },
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' }, // istio/istio#45175
+  'kube-prometheus-stack': { template: 'podAntiAffinityTopologyKey or the same under prometheus.prometheusSpec' }, // prometheus-operator/prometheus-operator#1715
+  neo4j: { template: 'nodeSelector by zone of each release (from late 2023 an object as podSpec.podAntiAffinity)' }, // neo4j/helm-charts#149, #231
   // traefik/traefik-helm-chart templates: _service.tpl writes all of `service.spec`; deployment.yaml
   traefik: { ...under('service.spec'), replicas: 'deployment.replicas' },
   'argo-cd': { service: 'repoServer.service.trafficDistribution (charts from June 2025 on), of its repo server alone' },

@@ -210,7 +210,7 @@ const byOperator: By = (question) => {
     return `${who} owns it, and its operator fills a chart from its spec: set a value there${chartValue(question)}; it may write back what kubectl changes`;
   const isOther = what === 'service' && pointer !== '/spec/trafficDistribution' && operatorField(group, 'place');
   const field = isOther ? undefined : known;
-  const chart = isHelms ? ', by a value of the chart that made it' : '';
+  const chart = isHelms ? `, by a value of the chart that made it${chartValue(question)}` : '';
   const where = field && `reverts other changes: make it there under ${field}${chart}`;
   return `${who} owns it, and its operator ${where ?? 'may revert a change: make it there, or at what owns that, if it has a field for it'}`;
 };

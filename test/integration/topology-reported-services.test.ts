@@ -133,6 +133,13 @@ const NODE_CLASS = {
 const imageOf = (image: string) => ({ name: 'main', image });
 const behindWeb = (container: object) =>
   beside('apps/v1', 'StatefulSet', podsWith({ name: 'a', ...container }, { app: 'web' }), { name: 'stores' });
+const calling = (name: string, scheme: string, port = 80) => {
+  const env = [{ name, value: `${scheme}://web.shop.svc:${port}` }];
+  return beside('apps/v1', 'Deployment', podsWith({ name: 'c', image: 'own/c:1', env }, { app: 'c' }), { name: 'c' });
+};
+const SHARE = { 'longhorn.io/share-manager': 'pvc-1' };
+const APART_BY_ZONE = [{ ...PER_NODE, topologyKey: OLD_ZONE }];
+const portOf = (name: string, port: number) => ({ name, port });
 const FLUENTD = { name: 'f', image: 'fluent/fluentd:v1.15.2', env: [{ name: 'HOST', value: 'web.shop.svc' }] };
 const ofControlPlane = {
   ...behindWeb({ image: 'etcd:3' }),
@@ -2414,6 +2421,19 @@ const ROWS: readonly ReportedRow[] = [
     /its podAntiAffinity counts Pods of the older roll-out too\. → .*`maxSurge: 0` and `maxUnavailable: 1`/,
   ],
   [
+    'https://github.com/aws/karpenter-provider-aws/issues/6440',
+    {
+      ...OF_KARPENTER,
+      spec: CLOSE,
+      extra: [WAITING],
+      pods: { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: APART_BY_ZONE } } },
+    },
+    'Effective',
+    'PodsWaiting',
+    /^! 100 %/,
+    /counts by failure-domain\S+, for which Karpenter makes no Node.* → Name a `topologyKey` that Karpenter knows/,
+  ],
+  [
     'https://github.com/cozystack/cozystack/issues/3358',
     { nodes: ['', '', ''], spec: CLOSE, extra: [WAITING] },
     'Ineffective',
@@ -3299,7 +3319,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'StickyClients',
     /may keep to one endpoint/,
-    /they choose a server when they connect, and stay/,
+    /`nats server cluster balance`.*they choose a server when they connect, and stay/,
   ],
   [
     'https://github.com/kyma-project/kyma/issues/15085',
@@ -3500,6 +3520,52 @@ const ROWS: readonly ReportedRow[] = [
     /delete the Pod|Then: /,
   ],
   [
+    'https://github.com/kai-scheduler/KAI-Scheduler/issues/1484',
+    { extra: [...frontOf('web').slice(0, 2), behindWeb({ args: ['--leader-elect=true'] })] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ any Pod may be the wrong one: it elects a leader/,
+    /→ Have the Service reach the leader alone/,
+  ],
+  [
+    'https://github.com/fluxcd/flux2/issues/4423',
+    { endpoints: ['a'], extra: [podOf('web-1', ON_C), behindWeb({ args: ['--enable-leader-election'] })] },
+    'NotWanted',
+    'SingleEndpoint',
+    /one ready endpoint/,
+    /Pod web-1 there is not ready\. → Nothing to mend where these Pods stand by: .*spread all of them/,
+  ],
+  [
+    'https://github.com/apache/shardingsphere/issues/7616',
+    { extra: [behindWeb({ image: 'apache/shardingsphere-proxy:5' }), calling('DATASOURCE_URL', 'jdbc:mysql')] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /has clients that keep connections open: .*`spring\.datasource\.hikari\.max-lifetime`/,
+  ],
+  [
+    'https://github.com/honeycombio/helm-charts/issues/335',
+    { spec: { ports: [portOf('data', 80), portOf('grpc', 4317)] }, extra: [calling('OTLP', 'http', 4317)] },
+    'NotWanted',
+    'StickyClients',
+    /^✗ clients may keep to one endpoint/,
+    /Port grpc .* `round_robin`, which takes a headless Service/,
+  ],
+  [
+    'https://github.com/longhorn/longhorn/issues/7872',
+    {
+      spec: { selector: SHARE },
+      service: ownedBy('longhorn.io/v1beta2', 'ShareManager', 'pvc-1'),
+      endpoints: ['a'],
+      pods: null,
+      extra: [podOf('share-manager-pvc-1', { nodeName: 'node-0', containers: [] }, SHARE)],
+    },
+    'NotWanted',
+    'SingleEndpoint',
+    /one ready endpoint/,
+    /by the label longhorn\.io\/share-manager, .*`shareManagerNodeSelector` among the parameters/,
+  ],
+  [
     'https://github.com/humio/humio-operator/issues/340',
     { ...BY_HUMIO, version: '1.24.17', spec: { ports: [{ name: 'http', port: 9200 }] } },
     'NotWanted',
@@ -3637,11 +3703,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/106507',
-    {
-      version: '1.22.3',
-      service: { annotations: HINTS },
-      endpoints: ['a:a', 'a:a', 'c:c', 'c:c'],
-    },
+    { version: '1.22.3', service: { annotations: HINTS }, endpoints: ['a:a', 'a:a', 'c:c', 'c:c'] },
     'Ineffective',
     'HintsGateOff',
     /^✗ ineffective/,
@@ -3718,11 +3780,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/mariadb-operator/mariadb-operator/issues/1636#primary',
-    {
-      spec: { selector: { app: 'web', 'statefulset.kubernetes.io/pod-name': 'web-0' } },
-      endpoints: ['a'],
-      pods: null,
-    },
+    { spec: { selector: { app: 'web', 'statefulset.kubernetes.io/pod-name': 'web-0' } }, endpoints: ['a'], pods: null },
     'NotWanted',
     'SingleEndpoint',
     /one ready endpoint/,

@@ -20,17 +20,13 @@ const OF_PEERS = 'its own Pods take addresses of one another from the API server
 const RACKS: Readonly<Record<string, RegExp>> = {
   '; of Redpanda Console `kafka.rackId`': /redpandadata\/console/, // redpanda-data/console#166
   '; of Tempo `ingest.kafka.client_rack`, in releases from mid-2026 on': /grafana\/tempo:/, // grafana/tempo#7414, #7594
-  // grafana/mimir#13558, #16566 (open)
   '; of Mimir `-ingest-storage.kafka.client-rack`, which counts only with `-ingest-storage.kafka.fetch-concurrency-max=0`':
-    /grafana\/mimir:/,
-  // strimzi/strimzi-kafka-operator#6492, #7339
+    /grafana\/mimir:/, // grafana/mimir#13558, #16566 (open)
   '; `rack` of KafkaConnect and KafkaMirrorMaker2 does it in Strimzi 0.29 and newer{seen}, of KafkaBridge in 0.32; `spec.kafka.rack` of the Kafka resource sets `broker.rack`':
-    /strimzi\/kafka:|-kafka-(?:brokers|bootstrap)$/,
-  // open-telemetry/opentelemetry-collector-contrib#42345, grafana/alloy#6952
-  '; of OpenTelemetry Collectors `rack_id` of the receiver (after September 2025)': /opentelemetry|\/alloy:/,
-  // bitnami/charts#14495, #13308, #25645
+    /strimzi\/kafka:|-kafka-(?:brokers|bootstrap)$/, // strimzi/strimzi-kafka-operator#6492, #7339
+  '; of OpenTelemetry Collectors `rack_id` of the receiver (after September 2025)': /opentelemetry|\/alloy:/, // open-telemetry/opentelemetry-collector-contrib#42345, grafana/alloy#6952
   '; on AWS `brokerRackAssignment: aws-az` of its chart (from November 2022 on, but for those from Kafka 3.5 up to May 2024) sets `broker.rack` to the ID of the zone (as `use2-az2`), and `client.rack` has to be that ID, not the name of the zone':
-    /bitnami\w*\/kafka:/,
+    /bitnami\w*\/kafka:/, // bitnami/charts#14495, #13308, #25645
 };
 
 /** Hardly anything uses the cluster IP of a Service of these. */

@@ -19,7 +19,7 @@ export const SILENT = /^:(?!(?:2379|6379|9042|9866|10901|10911|19291|25520|26379
 const none = (why: string) => ({ none: `none${why}` });
 type Setting = string | ReturnType<typeof none>;
 const NEAR = 'reads from replicas near, where the client can (Lettuce `ReadFrom`, go-redis `RouteByLatency`)';
-const BY_SENTINEL = 'Sentinel names the primary, and clients connect to that Pod, in whatever zone it is';
+const BY_SENTINEL = 'Sentinel names the primary, in any zone; who does not ask it may reach a replica (READONLY)';
 const BY_RING = 'queriers (distributors, for ingesters) find its Pods in the memberlist ring, and connect to all zones';
 /** The older flag was hidden, and of ingest storage alone; grafana/mimir#2284, #3107, #3422 of writes. */
 const OF_MIMIR =
@@ -123,8 +123,7 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/mimir.*ingester/, OF_INGESTERS, 'surely', BY_RING], // grafana/mimir#10214, #13045, #13756
   [/mimir.*store-gateway/, OF_MIMIR, 'surely', BY_RING],
   [/(?:loki|mimir|tempo|cortex).*(?:ingester|store-gateway)|^(?:ingester|store-gateway)$/, NONE, 'surely', BY_RING],
-  // grafana/loki#19558, #24180 (open), grafana/mimir#3107, grafana/tempo#4606, cortexproject/cortex-jsonnet#47
-  [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, OF_WRITES, 'surely', BY_WRITES],
+  [/(?:loki|mimir|tempo|cortex).*(?:write|distributor)(?:-headless)?$/, OF_WRITES, 'surely', BY_WRITES], // grafana/loki#19558, #24180 (open), grafana/mimir#3107, grafana/tempo#4606, cortexproject/cortex-jsonnet#47
   [/-(?:chunks|index|metadata|results)-cache$/, 'a cache by zone (Mimir: in jsonnet, not its chart)', true, BY_HASH], // grafana/mimir#13636, #16177
   [/grafana\/(?:mimir|loki|tempo|pyroscope|enterprise-\w+)|cortex(?!-t)|temporalio|^:723[3-5]$/, NONE, true, BY_ROLES],
   [/vm(?:storage|insert|select)/, 'a cluster for each zone, behind vmauth with `first_available`', true, BY_STORAGES], // VictoriaMetrics/VictoriaMetrics#4792
@@ -143,10 +142,8 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/\b(?:starrocks|milvus|skywalking-oap|spicedb|quickwit|risingwave|greptime|presto)/, NONE, true, BY_ROLES], // apache/skywalking advanced-deployment.md; authzed/docs#387; quickwit-oss/quickwit node-config.md; docs.risingwave.com, docs.greptime.com on architecture; prestodb/presto concepts.rst
   [/\balluxio\b/, '`alluxio.locality.rack` with the zone, of workers and clients', true, BY_SLOT], // Alluxio/alluxio#7893
   [/\baisnode\b/, 'an AIStore cluster for each zone', true, BY_SLOT], // NVIDIA/aistore#185
-  // thanos-io/thanos#5335; docs.cloudera.com "Apache Impala Overview"; m3db.io "M3 Coordinator"; doc.akka.io reference.conf, "Cluster Sharding"
-  [/\bminio\b|dgraph|impala|m3coordinator|^:25520$|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS],
-  // thanos.io/tip/components/receive.md; thanos-io/thanos#3820, #6369
-  [/thanos-receive|^:19291$/, '`az` in hashrings.json (ketama, from 0.32 on) spreads copies', true, BY_HASHRING],
+  [/\bminio\b|dgraph|impala|m3coordinator|^:25520$|qdrant|weaviate|thanos-query?\w*/, NONE, true, BY_PARTS], // thanos-io/thanos#5335; docs.cloudera.com "Apache Impala Overview"; m3db.io "M3 Coordinator"; doc.akka.io reference.conf, "Cluster Sharding"
+  [/thanos-receive|^:19291$/, '`az` in hashrings.json (ketama, from 0.32 on) spreads copies', true, BY_HASHRING], // thanos.io/tip/components/receive.md; thanos-io/thanos#3820, #6369
   [/ceph-rgw/, '`gateway.readAffinity.type: localize` of its CephObjectStore, for reads (Ceph 20)', true, BY_OSD], // rook/rook#15588, #15762
   [/thanos-store\w*|^:10901$/, '`--endpoint-group` for replicas: asks one, in any zone', true, BY_QUERY],
   // apache/rocketmq-operator#105, apache/rocketmq#3306, #4382
@@ -167,16 +164,13 @@ const ROWS: readonly (readonly [sign: RegExp, setting: Setting, always?: Always,
   [/cassandra|cass-man\w*|scylla|^:9042$/, 'a policy of the driver that prefers its own zone as local rack', /^:9042$/],
   [/infinispan|hazelcast|ignite|^:(?:11222|5701)$/, NOT_SMART, /^:(?:11222|5701)$/, BY_SMART],
   [/mongos\b|mongodb-sharded/, '`readPreference=nearest`, or tags of its zone, for reads', true, BY_PARTS],
-  // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
-  [/mongo(?!.*-search)|^:27017$/, '`readPreference=nearest`, or tags of its zone, for reads', 'several', BY_HELLO],
+  [/mongo(?!.*-search)|^:27017$/, '`readPreference=nearest`, or tags of its zone, for reads', 'several', BY_HELLO], // mongodb/specifications server-discovery-and-monitoring; mongodb-kubernetes-operator#146, #1029
   [/hdfs|^:9866$/, '`net.topology.script.file.name` of NameNodes, a rack for each zone', true], // hadoop.apache.org "Rack Awareness"
   [/nebula-graphd/, '`prioritize_intra_zone_reading` of graphd (Enterprise)', true, BY_ROLES], // vesoft-inc/nebula-docs#2250
   [/skupper-router/, 'the cost of links between sites', true, 'its Pods are routers, which send on to sites'],
   [/serving\/cmd\/activator/, none(' is there, short of a cluster for each zone'), 'surely', BY_REVISION], // knative/serving#13581, #14615
-  // prometheus.io/docs/alerting/latest/alertmanager "High Availability"
-  [/prometheus\/alertmanager:/, none(' is needed: all of them are to get each alert'), 'several', BY_ALERT],
-  // linkerd/linkerd2#10543
-  [/^linkerd-(?:dst|identity|policy)-headless$/, none('; its chart sets the name'), 'surely', BY_LINKERD],
+  [/prometheus\/alertmanager:/, none(' is needed: all of them are to get each alert'), 'several', BY_ALERT], // prometheus.io/docs/alerting/latest/alertmanager "High Availability"
+  [/^linkerd-(?:dst|identity|policy)-headless$/, none('; its chart sets the name'), 'surely', BY_LINKERD], // linkerd/linkerd2#10543
   [/-dapr$/, none(' for calls by Dapr; one by the name of the Service takes its cluster IP (dapr/dapr#3794)')],
   [/^(?!.*keeper).*clickhouse/, '`load_balancing=nearest_hostname` for distributed queries; replication crosses'],
   [/memcached|^:11211$/, none(': each key is on one member, and one in a zone of its own misses writes elsewhere')], // bitnami/charts#5201

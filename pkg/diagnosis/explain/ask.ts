@@ -147,13 +147,16 @@ const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = 
     [OF_MONGO, 'its Pods are a primary and secondaries, which refuse what is written (NotMaster)'],
   'Have the Service select the active server alone: `zabbixServer.zabbixServerHA.enabled` of the chart of zabbix-community (in releases of late 2024 and newer) labels it, or a readinessProbe of port 10051 takes the others out. A setting for zones would keep clients of a zone with a server that stands by.':
     [/zabbix-server-\w+[:@]/, 'one server is active, and those that stand by do not listen'],
+  'Have the Service reach the leader alone, where the others refuse requests: by a release, or a setting, with which its operator or chart writes the endpoint, or a label or readinessProbe that only the leader has. Or run one replica, where its number is set. A setting for zones would keep clients of a zone with a Pod that stands by.':
+    [/^called .*leader-elect/, 'it elects a leader, and those that stand by may refuse requests'], // kai-scheduler/KAI-Scheduler#1484, #1593
 };
 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of what decides for all clients that are seen, or of Pods that are not alike. */
 export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string, unlike?: string] => {
-  const { bypasses, autoscalers, workloads, service, endpoints, version } = facts;
+  const { bypasses, autoscalers, workloads, service, endpoints, version, callers } = facts;
   const images = workloads.flatMap(({ images: own, name }) => own.map((image) => `${image} ${name}`));
-  const signs = [JSON.stringify(service.spec ?? {}), ...images];
+  const electing = workloads.flatMap(({ steering }) => (callers[0] && steering ? `called ${steering}` : []));
+  const signs = [JSON.stringify(service.spec ?? {}), ...images, ...electing];
   const [helps, [, why] = []] = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own))) ?? [];
   if (helps && why && endpoints.length > 1) return [`Any Pod may be the wrong one: ${why}. `, '', helps, why];
   const sure = bypasses.find(

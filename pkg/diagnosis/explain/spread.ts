@@ -186,6 +186,13 @@ const REVISION = 'rollouts-pod-template-hash';
 /** argoproj/argo-rollouts#1760 */
 const OF_ROLLOUT =
   'Argo Rollouts holds the Service to one revision while another has Pods too. `trafficRouting` in `spec.strategy.canary` of the Rollout has the stable one keep all its Pods; or have one Service select all Pods, without `stableService` and `canaryService` there.';
+/** What operators make one Pod for, or one with each label: longhorn/longhorn#7872; rook/rook#8935, #11631. */
+const OF_ONE: Readonly<Record<string, RegExp>> = {
+  'Clients in other zones cross, whatever the Service asks for: one Pod has the volume. Hold it in the zone of its clients: by `shareManagerNodeSelector` among the parameters of its StorageClass, or by `allowedTopologies` there (Longhorn 1.5.5, 1.6.2, 1.7 and newer).':
+    /^ShareManager /,
+  'Clients take the map of the cluster here, and read and write at OSDs, by addresses of their Pods: `spec.csi.readAffinity.enabled: true` of the CephCluster (Rook 1.11 and newer) has block volumes read near, where `crushLocationLabels` there has the zone.':
+    /^CephCluster \S+-mon-/,
+};
 
 /** The label by which a Service takes some of several Pods, where no template gives it to all; empty: it does not. */
 export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref }: Facts): string => {
@@ -193,7 +200,9 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
   const isOther = ({ podLabels: { [REVISION]: other }, replicas, marks }: Workload): boolean =>
     other !== service.spec?.selector?.[REVISION] && replicas > 0 && marks?.ownerReferences?.[0]?.name === own?.name;
   if (service.spec?.selector?.[REVISION] && index.workloads.get(ref.namespace)?.some(isOther)) return REVISION;
-  const member = selector.find(([key]) => key === 'statefulset.kubernetes.io/pod-name');
+  const { kind = '', name = '' } = service.metadata?.ownerReferences?.[0] ?? {};
+  const of = kind === 'ShareManager' ? name : NaN;
+  const member = selector.find(([key, value]) => key === 'statefulset.kubernetes.io/pod-name' || value === of);
   if (member !== undefined) return member[0];
   /** By which key others differ that have some of these labels. */
   const differing = (others: readonly StringMap[]): string =>
@@ -276,7 +285,8 @@ const familySpread = (facts: Facts, { endpoints, drained: weightless, label }: F
     const store = isOfGardener(facts) ? TOGETHER_REMEDY : STORE_REMEDY;
     const held = isStore(workloads) ? store : isShared ? SHARED_REMEDY : undefined;
     const [{ text, causes }, idle] = [waitingFor(facts), idlePods(facts, empty)];
-    const remedy = role === '' ? (causes[0]?.remedy ?? idle?.remedy ?? held) : `${LEADER_REMEDY}${others}.`;
+    const [one] = Object.entries(OF_ONE).find(([, kind]) => kind.test(`${by?.kind} ${name}`)) ?? [];
+    const remedy = role === '' ? (causes[0]?.remedy ?? idle?.remedy ?? held) : (one ?? `${LEADER_REMEDY}${others}.`);
     return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${text}${idle?.text ?? ''}`, remedy)];
   }
   // Every zone has some, and more apart than its constraint allows (aws/karpenter-provider-aws#1528).

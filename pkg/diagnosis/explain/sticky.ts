@@ -40,72 +40,56 @@ const OF_GATEWAY: Readonly<Record<string, RegExp>> = {
 };
 /** What helps with protocols whose clients keep a connection, by name, application protocol or number of a port, by the Service, or by who calls it. */
 const KEPT: Readonly<Record<string, RegExp>> = {
-  // envoyproxy/gateway#8816, #10002
   'Have the route name the Service in place of the Backend: Envoy then balances requests over its Pods (by zones from Envoy Gateway 1.4 on). Or make the name of a headless Service that of the Backend.':
-    /^from Backend /,
-  // envoyproxy/gateway#9814
+    /^from Backend /, // envoyproxy/gateway#8816, #10002
   'Update Envoy Gateway: in releases after August 2026 its Envoys take the endpoints of that Service. Until then restart them once Pods were added.':
-    /^envoy-gateway-system\/envoy-ratelimit$/,
-  // Kuadrant/authorino-operator#362
+    /^envoy-gateway-system\/envoy-ratelimit$/, // envoyproxy/gateway#9814
   'Have the cluster of that EnvoyFilter name a headless Service (`STRICT_DNS`, `ROUND_ROBIN`): Envoy then has the address of each Pod, and balances requests over them. One that an operator owns is made there.':
-    /^from EnvoyFilter /,
-  // prometheus/prometheus#8402, #15329, VictoriaMetrics/VictoriaMetrics#2388
+    /^from EnvoyFilter /, // Kuadrant/authorino-operator#362
   'Write to the name of a headless Service, with `round_robin_dns: true` (Prometheus from 3.1 on; `roundRobinDNS` of its operator) or `dns+` before it (vmagent from 1.149 on), raise `min_shards` of its queue_config (each shard has connections of its own), or put a proxy in between that balances requests.':
-    /^from (?:Prometheus |-*remoteWrite[._]url$|remote\+write$)/,
-  // vectordotdev/vector#6653, #20618
+    /^from (?:Prometheus |-*remoteWrite[._]url$|remote\+write$)/, // prometheus/prometheus#8402, #15329, VictoriaMetrics/VictoriaMetrics#2388
   'Put a proxy in between that balances requests, as the chart of Vector does with `haproxy.enabled: true`: the Service of that is the address for agents.':
-    /\bvector:.* to .*\bvector:/,
-  // comet-ml/opik#7480, cortexproject/cortex-helm-chart#330
+    /\bvector:.* to .*\bvector:/, // vectordotdev/vector#6653, #20618
   'Have NGINX end these connections after fewer requests (`keepalive_requests` in that upstream, 1000 where it is not set), or give it the addresses of Pods: a headless Service, which it looks up anew by `resolve` and a `resolver` (from 1.27.3).':
-    /^from nginx\+kept$/,
-  // blind-oracle/cortex-tenant#25; vectordotdev/vector#22022 (open)
-  'Have cortex-tenant end its connections: `max_conn_duration` in its configuration.': /cortex-tenant\S* to /,
+    /^from nginx\+kept$/, // comet-ml/opik#7480, cortexproject/cortex-helm-chart#330
+  'Have cortex-tenant end its connections: `max_conn_duration` in its configuration.': /cortex-tenant\S* to /, // blind-oracle/cortex-tenant#25; vectordotdev/vector#22022 (open)
   'Vector has no setting that ends its connections: a restart makes it choose anew. Or put a proxy in between that balances requests.':
     /\bvector:.* to .*\b(?:loki|mimir|tempo|elasticsearch|opensearch|victoria\S*|vminsert):/,
-  // nats-io/nats-server#1359
-  'Restart clients, or have servers tell them to leave (NATS: lame duck mode; EMQX Enterprise: `emqx_ctl rebalance start`): they choose a server when they connect, and stay.':
-    /^(?:nats|4222|[18]883)$|(?:^|-)mqtts?(?:-|$)/, // emqx-docs "Node Evacuation and Cluster Load Rebalancing", vernemq#2175
-  // openfaas/faas#1018
+  'Restart clients, or have servers send some away (NATS 2.10 and newer: `nats server cluster balance`, as a user of the system account; EMQX Enterprise: `emqx_ctl rebalance start`): they choose a server when they connect, and stay.':
+    /^(?:nats|4222|[18]883)$|(?:^|-)mqtts?(?:-|$)/, // nats-io/nats-server#1359, #1556, #4298; emqx-docs "Node Evacuation and Cluster Load Rebalancing", vernemq#2175
+  'Lower the age at which pools of clients end connections (HikariCP: `spring.datasource.hikari.max-lifetime`, 30 minutes where it is not set): each new one finds an endpoint anew.':
+    /^\w*(?:jdbc|datasource)\w*,.* to .*(?:shardingsphere-proxy|proxysql|pgbouncer|pgpool|maxscale|mysql-router)/i, // apache/shardingsphere#7616; HikariCP README
   'Have OpenFaaS take Pods in turn, by `gateway.directFunctions=false` of its chart, or a mesh balance what its gateway sends (Linkerd).':
-    /^faas_function$/,
-  // bitnami/charts#3624
+    /^faas_function$/, // openfaas/faas#1018
   'Each of its Pods has metrics of its own, and Thanos Query has to ask all: a Service with `clusterIP: None` (made anew), which Query names by `dnssrv+_grpc._tcp.` before its name.':
-    /prometheus-thanos|thanos-(?:sidecar|discovery)| to .*(?:\/prometheus:.*\/thanos:|\/thanos:.*\/prometheus:)/,
+    /prometheus-thanos|thanos-(?:sidecar|discovery)| to .*(?:\/prometheus:.*\/thanos:|\/thanos:.*\/prometheus:)/, // bitnami/charts#3624
   'Thanos Query asks one of them for all: where they have blocks or metrics of their own, name a Service with `clusterIP: None` (made anew) by `dns+` or `dnssrv+`, and it asks each. Of replicas with the same it needs no more.':
     /\/thanos:.* to .*\/thanos:/, // thanos-io/thanos#2220
   [OF_PILOT]: /^(?:grpc|https)-xds$|^1501[0-2]$| to .*\/pilot:/,
-  // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
-    /(?:^|-)otlp-?http(?:-|$)|^4318$/,
-  // uken/fluent-plugin-elasticsearch#459; temporalio/temporal#1334, temporalio/sdk-java#351; launchdarkly/ld-relay#92
+    /(?:^|-)otlp-?http(?:-|$)|^4318$/, // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Have fluentd connect anew after so many writes: `reload_connections true` and `reload_after`, with `sniffer_class_name Fluent::Plugin::ElasticsearchSimpleSniffer` (the sniffer that is there without it goes to Pods).':
-    /fluentd\S* to .*(?:elasticsearch|opensearch)/,
+    /fluentd\S* to .*(?:elasticsearch|opensearch)/, // uken/fluent-plugin-elasticsearch#459; temporalio/temporal#1334, temporalio/sdk-java#351; launchdarkly/ld-relay#92
   'Lower `frontend.keepAliveMaxConnectionAge` in the dynamic configuration of Temporal (5 minutes where it is not set): clients then choose anew.':
     /temporalio\/server[:@]/,
   'Have ratelimit end connections: `GRPC_MAX_CONNECTION_AGE` and `GRPC_MAX_CONNECTION_AGE_GRACE` of images after September 2021. Or have Envoy balance over Pods: it takes all of a headless Service (`STRICT_DNS`).':
     /envoyproxy\/ratelimit[:@]/, // envoyproxy/ratelimit#288
   'Limit the time for which streams of clients stay open: `MAX_CLIENT_CONNECTION_TIME` of ld-relay (from 6.0 on).':
     / to .*\/ld-relay[:@]/,
-  // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964, #9129), openimsdk/open-im-server#2164.
   [OF_AGE]:
-    /(?:^|-)(?:grpcs?|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/,
-  // gardener/gardener#11551, #8810
+    /(?:^|-)(?:grpcs?|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/, // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964, #9129), openimsdk/open-im-server#2164.
   'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).':
-    /apiserver$/,
-  // kube-logging/logging-operator#661, fluent/fluent-bit#2704, #10394
+    /apiserver$/, // gardener/gardener#11551, #8810
   'Have Fluent Bit end connections after so many uses: `net.keepalive_max_recycle` (`network.keepaliveMaxRecycle` of the logging operator). Until then a restart of the agents makes them choose anew.':
-    /^(?:tcp-)?fluent|^(?:forward|24224|24240)$|^from \S*fluent-?bit[/:@]/,
-  // elastic/beats#661, #39127
+    /^(?:tcp-)?fluent|^(?:forward|24224|24240)$|^from \S*fluent-?bit[/:@]/, // kube-logging/logging-operator#661, fluent/fluent-bit#2704, #10394
   "Set `ttl` of Filebeat's output.logstash, with `pipelining: 0` (without that it does nothing), or name each Pod as a host, with `loadbalance`.":
-    /^(?:tcp-)?beats$|^5044$/,
+    /^(?:tcp-)?beats$|^5044$/, // elastic/beats#661, #39127
   'Name each member by its Pod in the configuration of clients, which then choose: ClickHouse from 24.7 on by `prefer_local_availability_zone` in its section `zookeeper`. What is written goes on to the member that leads.':
     /^(?:zk|zookeeper|2181)$/, // ClickHouse/ClickHouse#29617
-  // coredns/coredns#6754, #6803, #8376
   'Limit queries for each connection: `maxtcpqueries 128` in `timeouts` of CoreDNS (releases after July 2026). Before, from 1.10.1 on, `prefer_udp` in place of `force_tcp` in the Corefile of the caches.':
-    /^kube-system\/(?:kube-dns|node-?local-?dns\S*)-upstream$/,
-  // defilantech/LLMKube#1812, BerriAI/litellm#8444
+    /^kube-system\/(?:kube-dns|node-?local-?dns\S*)-upstream$/, // coredns/coredns#6754, #6803, #8376
   'Have a router balance requests to models: a Gateway with an InferencePool, or that of vLLM or SGLang, or LiteLLM with an entry for each Pod in its `model_list` (a Service stands there for one).':
-    /^image .*(?:vllm|llama[.-]?cpp|sglang|text-generation-inference|text-embeddings|ollama)/,
+    /^image .*(?:vllm|llama[.-]?cpp|sglang|text-generation-inference|text-embeddings|ollama)/, // defilantech/LLMKube#1812, BerriAI/litellm#8444
   'Give `-storageNode` each Pod by its name behind a headless Service, or have vmagent write to the HTTP port, which balances requests.':
     /^clusternative$/, // VictoriaMetrics/VictoriaMetrics#6772
   'Have vmauth spread requests over Pods: `discover_backend_ips: true` beside `url_prefix` (from April 2024 on), which has to name a headless Service.':
@@ -235,7 +219,8 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isL4 = bypasses.some(({ client, possible }) => client === 'istio-ambient' && !possible);
   // Where gRPC is all that it serves, or the program is known, and zones are not asked for, load is what is asked about.
   const isAsked = reused.remedy === OF_AGE ? bypasses.every(({ behind }) => !behind) : KEPT[reused.remedy]?.test(both);
-  const isAll = (ports.length === 1 || reused.remedy === OF_PILOT) && isAsked === true && type === 'ClusterIP';
+  const isOnly = ports.every((own) => own === reused.own || (reused.remedy === OF_AGE && isOther(own)));
+  const isAll = (reused.remedy === OF_PILOT || isOnly) && isAsked === true && type === 'ClusterIP';
   const stage = ((isFew && !isUnnamed) || isAll) && !isOnEveryNode(facts) ? 'used' : 'prerequisite';
   const twin = bypasses.find(({ client }) => client === 'headless-service')?.evidence.object;
   const remedy = (pooled ? OF_POOLS : reused.remedy === OF_AGE ? ofOwn : reused.remedy)

@@ -87,6 +87,7 @@ const heldBy = (facts: Facts, pods: Facts['pods']) => {
 const TO_SCALE = 'Scale it up, or what scales it to zero, where clients are to have an endpoint here.';
 const BY_KARPENTER = // aws/karpenter-provider-aws#845
   ' Karpenter makes Nodes only with labels that a NodePool (before 0.32 a Provisioner) has, in its template or requirements.';
+const OF_KARPENTER = /^(?:topology\.kubernetes\.io\/zone|kubernetes\.io\/hostname|karpenter\.)/; // karpenter.sh "Topology Spread"
 const BY_GROUPS = // kubernetes/autoscaler#1681
   ' cluster-autoscaler takes Nodes of a group for alike: one over several zones gets none for a Pod that needs a certain zone. Have a group for each zone (`--balance-similar-node-groups`).';
 
@@ -115,6 +116,7 @@ export const waitingFor = (facts: Facts) => {
   const held = heldBy(facts, pending);
   const byGroups = facts.index.bypasses.images.some((image) => image.includes('/cluster-autoscaler')) ? BY_GROUPS : '';
   const byKarpenter = [...labels].some((key) => key.startsWith('karpenter.sh/')) ? BY_KARPENTER : '';
+  const strange = facts.makers.flatMap((own) => own.apart ?? []).find((key) => !OF_KARPENTER.test(key));
   const terms = facts.makers.flatMap(({ nodeTerms = [] }) => nodeTerms);
   const isUnlike = said.length > 0 && terms.length > 0 && open.length === 0;
   const away = [...new Set(facts.makers.flatMap(({ allowedZones = [] }) => allowedZones))];
@@ -130,6 +132,11 @@ export const waitingFor = (facts: Facts) => {
       missing.length > 0 &&
         `its DoNotSchedule constraint counts by ${listed(missing.map(({ topologyKey }) => topologyKey))}, a label that no Node has`,
       'Label the Nodes, or set `whenUnsatisfiable: ScheduleAnyway` in that constraint.',
+    ],
+    [
+      'anti-affinity', // aws/karpenter-provider-aws#6440
+      strange && byKarpenter && `its podAntiAffinity counts by ${strange}, for which Karpenter makes no Node`,
+      'Name a `topologyKey` that Karpenter knows: `topology.kubernetes.io/zone`, `kubernetes.io/hostname` or `karpenter.sh/capacity-type`.',
     ],
     [
       'anti-affinity', // kubernetes/kubernetes#116891
@@ -186,8 +193,8 @@ const UNREADY =
   'See why Pods there are not ready: probes, readiness gates. Some programs keep Pods that stand by for a leader not ready: nothing is to be mended there. Where all its containers are, kubelet has not said so since its Node was away: delete the Pod.';
 export const STANDBY =
   'Nothing to mend where these Pods stand by: one is active, by design the others are not ready, and no setting of the Service keeps clients near. So that a zone may fail, spread all of them: a topologySpreadConstraint on `topology.kubernetes.io/zone`.';
-/** One of their Pods is active: ibm-messaging/mq-helm#42, #79; zabbix/zabbix-docker#931. */
-const TAKES_TURNS = /\/(?:mq|ibm-mq[\w-]*|zabbix-server-\w+)[:@]/;
+/** One of their Pods is active, by an argument or image: fluxcd/flux2#4423; ibm-messaging/mq-helm#42, #79; zabbix/zabbix-docker#931. */
+const TURNS = /leader-elect|\/(?:mq|ibm-mq[\w-]*|zabbix-server-\w+)[:@]/;
 /** kubernetes.io/docs/concepts/cluster-administration/node-shutdown; OT-CONTAINER-KIT/redis-operator#1544 */
 const LOST =
   'No Node of these Pods is ready. Where it stays away, what makes them (a StatefulSet, an operator) waits for their end: once it is down for sure, delete the Pod with `--force`, or give the Node the taint `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` (Kubernetes 1.26 and newer).';
@@ -213,7 +220,7 @@ export const idlePods = (facts: Facts, zones: readonly string[]) => {
   const said = last || unready.flatMap(({ waits }) => (waits ? ` A container waits: "${waits}".` : []))[0] || '';
   const is = unready.length > 0 ? `not ready.${said}` : 'ready, and in no slice of the Service.';
   const isLost = index.zoneOf.size > 0 && unready.every(({ nodeName }) => !index.zoneOf.has(nodeName));
-  const isOne = endpoints.length === 1 && facts.makers.some(({ images }) => TAKES_TURNS.test(images.join()));
+  const isOne = endpoints.length === 1 && facts.makers.some((own) => TURNS.test([...own.images, own.steering].join()));
   const usual = isOne && !unready.some(({ waits }) => waits) ? STANDBY : said === '' ? UNREADY : AS_SAID;
   const remedy = unready.length === 0 ? UNLISTED : isLost ? LOST : usual;
   return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere };
