@@ -102,12 +102,14 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
   return line(`${sign} ${served} of ${clientZones.length} client zones ${what}${left}`);
 };
 
-/** Clients to whom all of the above does not apply. */
-const bypassesText = ({ bypasses }: Explanation, { under, wrap }: Screen): string => {
-  const lines = bypasses.flatMap(({ client, evidence, decides, setting }) => [
-    wrap(`! ${client} (${evidence.object}): ${decides}`, INDENT),
-    ...(setting === '' ? [] : [wrap(`→ ${setting}`, `${INDENT}  `)]),
-  ]);
+/** Clients to whom all of the above does not apply; what a cause has in full is said there alone. */
+const bypassesText = ({ bypasses, causes }: Explanation, { under, wrap }: Screen): string => {
+  const lines = bypasses.flatMap(({ client, evidence: { object }, decides, setting }) => {
+    const at = causes.find(({ evidence, remedy }) => evidence.includes(decides) && remedy.includes(setting));
+    if (at) return wrap(`! ${client} (${object}): see ${at.reason} below`, INDENT);
+    const way = setting === '' ? '' : wrap(`→ ${setting}`, `${INDENT}  `);
+    return `${wrap(`! ${client} (${object}): ${decides}`, INDENT)}${way}`;
+  });
   return under('BYPASSED', INDENT, lines.join(''));
 };
 

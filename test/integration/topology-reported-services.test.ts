@@ -1671,7 +1671,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'CiliumServiceTopologyOff',
     /^✗ all clients seen go through cilium-redirect \(CiliumLocalRedirectPolicy \S+\), which leads to a Pod on their own Node; /,
-    /for node-local-dns its upstream Service.*hands what Pods send to it to a Pod on their own Node/,
+    /hands what Pods send to it to a Pod on their own Node.*for node-local-dns its upstream Service/,
   ],
   [
     'https://github.com/cilium/cilium/issues/41450',
@@ -3472,7 +3472,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /from its Pods requests may go on/,
-    /→ `TALON_ZONE_AFFINITY=true`/,
+    /→ For that: `TALON_ZONE_AFFINITY=true`/,
   ],
   [
     'https://github.com/aio-libs/aiohttp/issues/6629',

@@ -379,7 +379,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through envoy-gateway .*; not wanted: (?!.*share)/,
-    /envoy-gateway \(HTTPRoute shop\/web\): no endpoint has a zone that it could prefer, whatever it is set to(?! →).* → For connections through the cluster IP: Set/,
+    /envoy-gateway \(HTTPRoute shop\/web\) goes around the cluster IP: no endpoint has a zone that it could prefer, whatever it is set to\. .* → For connections through the cluster IP: Set/,
   ],
   [
     'https://github.com/linkerd/website/pull/1874',
@@ -1457,7 +1457,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ all clients seen go through istio .* which prefers its own zone, and crosses from one without endpoints/,
-    /its subset version=v1 is in a alone: what goes to that crosses → Pods of that subset in every zone/,
+    /its subset version=v1 is in a alone: what goes to that crosses\. .* Pods of that subset in every zone/,
   ],
   [
     'https://github.com/Kuadrant/authorino-operator/issues/362',
@@ -1585,7 +1585,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.16.2')],
     },
     around('istio'),
-    /before it sends to Pods on any; seen: \S+:1\.16\.2 → an update to 1\.17 .*→ For istio: an update to 1\.17 or newer/,
+    /\): see \w+ below.*before it sends to Pods on any; seen: \S+:1\.16\.2\. .*→ For istio: an update to 1\.17 or newer/,
   ],
   [
     'https://github.com/istio/istio/issues/27552',
@@ -1703,7 +1703,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
       ],
     },
     /^! through its .*; envoy-gateway \(EnvoyProxy shop\/web\) goes around it$/,
-    /to Pods on any Node, also under internalTrafficPolicy Local → `routingType: Service` in it/,
+    /to Pods on any Node, also under internalTrafficPolicy Local\. .*→ For envoy-gateway: `routingType: Service` in it/,
   ],
   [
     'https://github.com/istio/istio/issues/39792',
