@@ -251,7 +251,7 @@ const byWriter: By = ({ name, labels, managers, about }) => {
     return `${manager} writes it back: ${name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())}.topologySpreadConstraints in config.yaml of ConfigMap openshift-monitoring/cluster-monitoring-config`;
   // envoyproxy/gateway api/v1alpha1/shared_types.go, KubernetesServiceSpec and KubernetesDeploymentSpec
   if (manager === 'envoy-gateway' && !name.includes('ratelimit'))
-    return `Envoy Gateway writes it back: spec.provider.kubernetes.${about === 'service' ? 'envoyService (externalTrafficPolicy; patch for other fields)' : 'envoyDeployment (replicas, pod.topologySpreadConstraints; or envoyDaemonSet)'} of the EnvoyProxy that its Gateway (spec.infrastructure.parametersRef) or GatewayClass names`;
+    return `Envoy Gateway writes it back: spec.provider.kubernetes.${about === 'service' ? 'envoyService (externalTrafficPolicy of a LoadBalancer; patch for other fields, and of a NodePort: envoyproxy/gateway#7768)' : 'envoyDeployment (replicas, pod.topologySpreadConstraints; or envoyDaemonSet)'} of the EnvoyProxy that its Gateway (spec.infrastructure.parametersRef) or GatewayClass names`;
   if (!/^(?:|kubectl|kustomize.*)$/.test(manager))
     return `${manager} manages it, and probably writes it back: make the change there`;
   const [writer, ...more] = [...managers].filter((one) => !PASSERS_BY.test(one));

@@ -1264,6 +1264,18 @@ const ROWS: readonly ReportedRow[] = [
     /enters through Nodes in the zone of its address/,
     /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`.* in releases from 2026 on, .* make it anew with /,
   ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/6758',
+    {
+      annotations: { [`${AWS}-type`]: 'external', [`${AWS}-scheme`]: 'internal' },
+      spec: LOCAL,
+      extra: [binding({})],
+    },
+    'Effective',
+    'LoadBalancerTraffic',
+    /^! traffic from outside enters through Nodes in the zone of its address/,
+    /`preserve_client_ip\.enabled=false`/,
+  ],
   // Also digitalocean-cloud-controller-manager#811, kubernetes/cloud-provider-openstack#1287
   [
     'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/502',

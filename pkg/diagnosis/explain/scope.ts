@@ -9,7 +9,8 @@ import { type Facts, meanInZoneShare } from './facts.ts';
 /** What the verdict covers: connections through the cluster IP, by the routers seen. */
 export const scopeOf = (facts: Facts, wanted: boolean) => {
   const { name, snapshot, bypasses, clientZones, service, index, past, callers, callerPods } = facts;
-  const [entry, ways] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
+  const [entry, named] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
+  const ways = named.filter(({ entry: { kind } }) => kind !== 'TargetGroupBinding'); // those are its load balancer's
   const isIn = countBy(callerPods, ({ pod }) => index.zoneOf.get(pod.nodeName) ?? '');
   const seenIn = clientZones.every((zone) => isIn.has(zone)) || isIn.has('') ? [] : [...isIn.keys()].sort(byText);
   const ofSeen = (traffic: Traffic): number =>
