@@ -63,10 +63,7 @@ const createCommand = (): Command =>
           'instead of --metrics-port: /metrics over TLS, on all addresses, for bearers of a token that may get /metrics',
           parsePort,
         )
-        .option(
-          '--enable-accounting',
-          'switch net.netfilter.nf_conntrack_acct on and exit; for a privileged init container',
-        ),
+        .option('--enable-accounting', 'set net.netfilter.nf_conntrack_acct and exit; for a privileged init container'),
     ),
   ).addHelpText('after', EXAMPLES);
 

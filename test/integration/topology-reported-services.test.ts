@@ -3398,6 +3398,19 @@ const ROWS: readonly ReportedRow[] = [
     /-hints: auto|under spec\.trafficDistribution/,
   ],
   [
+    'https://github.com/openshift/sdn/pull/320',
+    {
+      spec: { type: 'NodePort', externalTrafficPolicy: 'Local' },
+      annotations: { 'traffic-policy.network.alpha.openshift.io/local-with-fallback': '' },
+      endpoints: ['a', 'a', 'b'],
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /; Nodes without one of its Pods pass it on \(externalTrafficPolicy Local\)/,
+    /Also NotRequested/,
+    /ZoneFailsHealthCheck|drop/,
+  ],
+  [
     'https://github.com/kubernetes/kubernetes/issues/94191',
     {
       version: '1.29.8',

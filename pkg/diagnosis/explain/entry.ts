@@ -19,6 +19,9 @@ import { PINNED_REMEDY, hasFew, isPinned, placing } from './spread.ts';
 /** Nodes that no load balancer is to use (kubernetes.io/docs/reference/labels-annotations-taints). */
 const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
+/** By it data planes of OpenShift pass on what the policy has others drop (openshift/sdn#320). */
+const FALLBACK = 'traffic-policy.network.alpha.openshift.io/local-with-fallback';
+const PASSED = { bare: 'pass it on' };
 const CROSS_ZONE = 'service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled';
 const UNREAD = ` EKS Auto Mode does not read its annotation \`${CROSS_ZONE}\`.`;
 /** Where it stands on the Service, and cross-zone load balancing is off. */
@@ -51,7 +54,8 @@ export const entryOf = (facts: Facts) => {
   const peers = itemsOf(snapshot.routers).filter(({ kind }) => isBgp && kind === 'BGPPeer');
   const deciders = [announcers, ports, nodesByAnnotation(service), peers].filter((own) => own.length > 0);
   const wide = announcers.find(({ kind, nodes: at }) => kind === 'L2Advertisement' && at.length === 0); // metallb/metallb#1728
-  const at = ({ blind, daemonSet, ...kind }: Kind) => {
+  const at = ({ blind, daemonSet, ...given }: Kind) => {
+    const kind = { ...given, ...(service.metadata?.annotations?.[FALLBACK] !== undefined && PASSED) };
     // Where its Pods are not seen, their selectors say it.
     const runners = index.bypasses.daemonSets.filter(({ name }) => daemonSet?.test(name));
     const hostsOf = (set: (typeof runners)[number]): string[] => {
@@ -205,7 +209,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const isPicked = entry.picks === 'client' && (isDropped || takers.every((own) => zoneOfNode(own) === ''));
   const byNode = isPicked || (blind !== undefined && announced !== undefined);
   const where = byNode ? bare.map(nameOf) : empty;
-  if (where.length === 0 || (announced === 'one' && !byNode)) return [];
+  if (where.length === 0 || entry.bare === PASSED.bare || (announced === 'one' && !byNode)) return [];
   const does = (entry.bare ?? 'drop it').replace('it', 'what enters');
   const kept = announced === undefined ? 'passes the health check of the load balancer' : 'announces its address';
   const what = blind === undefined ? `no Node there ${kept}` : `Nodes there ${does}`;
