@@ -38,8 +38,7 @@ export const CHART_VALUES: Readonly<Record<string, FieldsFor>> = {
   istiod: { service: 'trafficDistribution (chart from 1.27)', template: 'pilot.topologySpreadConstraints (from 1.19)' }, // istio/istio#45175
   'kube-prometheus-stack': { template: 'podAntiAffinityTopologyKey or the same under prometheus.prometheusSpec' }, // prometheus-operator/prometheus-operator#1715
   neo4j: { template: 'nodeSelector by zone of each release (from late 2023 an object as podSpec.podAntiAffinity)' }, // neo4j/helm-charts#149, #231
-  // traefik/traefik-helm-chart templates: _service.tpl writes all of `service.spec`; deployment.yaml
-  traefik: { ...under('service.spec'), replicas: 'deployment.replicas' },
+  traefik: { ...under('service.spec'), replicas: 'deployment.replicas' }, // traefik/traefik-helm-chart templates: _service.tpl writes all of `service.spec`; deployment.yaml
   'argo-cd': { service: 'repoServer.service.trafficDistribution (charts from June 2025 on), of its repo server alone' },
   'gateway-helm': under('service', ' (chart from 1.4)'),
   ...Object.fromEntries(['temporal', 'kyverno', 'oauth2-proxy'].map((chart) => [chart, { service: NO_VALUE }])),
@@ -63,6 +62,9 @@ export const TOOLS: Readonly<Record<string, string>> = {
   // gardener/gardener pkg/resourcemanager/controller/managedresource/merger.go, #5393
   'resources.gardener.cloud/description':
     'gardener-resource-manager writes it back for Gardener, whose newer releases spread system components over zones: update it',
+  // zalando/postgres-operator#2530, postgresql_type.go
+  'application=spilo':
+    "Zalando's operator, where it made this, writes it back: serviceAnnotations (it has no trafficDistribution), numberOfInstances or topologySpreadConstraints (from 2025) under spec of its postgresql",
   'heritage=deckhouse': 'Deckhouse owns it and denies the change: only a setting of its ModuleConfig would do, if any',
   'projectcontour.io/owning-gateway-name': 'Contour may revert it: spec.envoy of the ContourDeployment of its class',
   'install.operator.istio.io/owning-resource=installed-state':
@@ -143,6 +145,7 @@ const OPERATOR_FIELDS: Readonly<Record<string, FieldsFor>> = {
   'opensearch.opster.io': { service: 'spec.general.annotations (topology-mode; it has no trafficDistribution)' },
   'pingcap.com': { service: 'spec.tidb.service.annotations (it has no trafficDistribution)' },
   'ray.io': { service: 'spec.headGroupSpec.headService.spec (RayService: spec.serveService.spec)' }, // kuberay apis/ray
+  'kafka.strimzi.io': { service: 'spec.kafka.template.bootstrapService.metadata (it has no trafficDistribution)' }, // docs.redhat.com, InternalServiceTemplate
   'rc.app.stacks': UNASKED,
   'openliberty.io': UNASKED,
   'rabbitmq.com': {

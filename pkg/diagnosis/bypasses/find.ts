@@ -123,8 +123,7 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service, i
   const native = `${PROVIDERS[client] ?? '-'}.nativelb`;
   if (entry.settings['nativeLB'] === undefined && index.steering.toLowerCase().includes(native)) return true;
   const { usesClusterIp = '', ofService = false } = CLIENTS[client];
-  // traefik/traefik#9885
-  const ofEntry = ofService ? {} : entry.annotations;
+  const ofEntry = ofService ? {} : entry.annotations; // traefik/traefik#9885
   return [ofEntry, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };
 

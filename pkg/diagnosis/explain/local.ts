@@ -132,8 +132,7 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     const why = `kube-proxy on Node ${nameOf(host)} takes itself for ${self.why} and finds no Pod on its Node: each Node drops what enters, and fails the health check of a load balancer`;
     return { why, remedy: remedyOf('ProxyOfAnotherNode') };
   }
-  // cilium/cilium#33547 (open)
-  const silent = by.silentIn ? 'none announces it' : asks && 'each fails the health check of a load balancer';
+  const silent = by.silentIn ? 'none announces it' : asks && 'each fails the health check of a load balancer'; // cilium/cilium#33547 (open)
   if (endpoints[0]?.address === PLACEHOLDER && silent)
     return { why: `its endpoint stands for Cilium's Envoy on no Node: ${silent}`, remedy: OF_ENVOY };
   const named = host?.metadata?.labels?.['kubernetes.io/hostname'];

@@ -171,8 +171,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const isOld = answers.some(({ version }) => /^1\.(?:1?\d|2[0-6])\./.test(version ?? ''));
   if (hashing !== undefined && runs('kube-proxy') && (by !== 'mh' || isOld)) {
     const what = `${objectTitle(hashing)} has ipvs.scheduler ${by}`;
-    // kubernetes/kubernetes#79213
-    const apart = `${what}: each Node counts its own connections only, and few long ones of many Nodes may meet on one endpoint.`;
+    const apart = `${what}: each Node counts its own connections only, and few long ones of many Nodes may meet on one endpoint.`; // kubernetes/kubernetes#79213
     return by.endsWith('h') ? hashed(what, 'of') : sticky(apart, SCHEDULER_REMEDY);
   }
   if (/^[sd]h$/.test(scheduler) && runs('kube-router'))
@@ -191,8 +190,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const titles = [...new Set(callers.map(({ runner }) => workloadTitle(runner)))];
   const who = titles[0] ? ` ${listed(titles)} ${titles[1] ? 'name' : 'names'} it${few}.` : '';
   const scaler = autoscalers.find(({ maxReplicas }) => maxReplicas !== undefined);
-  // grafana/helm-charts#2139
-  const one = `A loadbalancing exporter takes Pods from DNS, where Service ${name} has a single address, and keeps its connection: one Pod gets all that it sends.${who}`;
+  const one = `A loadbalancing exporter takes Pods from DNS, where Service ${name} has a single address, and keeps its connection: one Pod gets all that it sends.${who}`; // grafana/helm-charts#2139
   const other = 'Give its `dns` resolver the name of a headless Service of the same Pods, or take its `k8s` resolver.';
   if (callers.some(({ scheme }) => scheme === 'dns+otel')) return [cause('used', 'StickyClients', one, other)];
   if (past.length > 0) {

@@ -242,8 +242,7 @@ const NONE_READY =
 /** Peers find one another by a headless Service before they are ready. */
 export const failingCauses = (facts: Facts): Cause[] => {
   const { name, service, slices, endpoints, nodes, notServing, noZones, bypasses, index, workloads, pods } = facts;
-  // kubernetes/ingress-nginx#9141, #9149
-  const isOld = index.bypasses.images.some((image) => /ingress-nginx\/controller:v1\.4\.0\b/.test(image));
+  const isOld = index.bypasses.images.some((image) => /ingress-nginx\/controller:v1\.4\.0\b/.test(image)); // kubernetes/ingress-nginx#9141, #9149
   const isMisled = isOld && bypasses.some(({ client }) => client === 'ingress-nginx');
   const all = slices.flatMap(({ ports, endpoints: own }) => (isMisled && !ports?.length ? (own ?? []) : []));
   const bare = all.filter(({ addresses: [own] }) => !endpoints.some(({ address }) => address === own));

@@ -52,6 +52,8 @@ describe('the owner of an object', () => {
     ],
     ['no one where a person wrote it as well', managers('coredns', 'k0s', 'kubectl-edit'), undefined],
     ['no one where the writer is not named', managers('unknown'), undefined],
+    ['the operator of Zalando', labels({ application: 'spilo' }), /numberOfInstances or .* of its postgresql$/],
+    ['Strimzi', ownedBy('kafka.strimzi.io/v1beta2', 'Kafka'), /spec\.kafka\.template\.bootstrapService/],
     ['Helm 2', labels({ heritage: 'Tiller', chart: 'traefik-1.87.2' }), / \(service\.spec\.trafficD/],
     ['Helm as manager of fields', managers('web', 'kubectl', 'helm'), /^# Helm owns it/],
     [
@@ -133,7 +135,7 @@ describe('the owner of an object', () => {
       annotated({ 'meta.helm.sh/release-name': 'web', 'objectset.rio.cattle.io/id': 'default-web' }),
       /^# Fleet owns it: .*fleet\.yaml.*correctDrift is enabled$/,
     ],
-    ['an operator', ownedBy('kafka.strimzi.io/v1beta2', 'Kafka'), /^# Kafka one owns it, and its operator may revert/],
+    ['an operator', ownedBy('example.com/v1', 'Kafka'), /^# Kafka one owns it, and its operator may revert/],
     [
       'an operator whose field for Services is known',
       ownedBy('elasticsearch.k8s.elastic.co/v1', 'Elasticsearch'),
