@@ -71,9 +71,9 @@ export const TOOLS: Readonly<Record<string, string>> = {
     'istioctl may revert it: components.ingressGateways[].k8s (serviceAnnotations, overlays) of its IstioOperator',
 };
 
-/** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment; docs.cilium.io "GatewayClass Parameters Support"; gateway_parameters_types.go, kube_types.go of kgateway-dev/kgateway api/v1alpha1/kgateway (solo-io/gloo#10420). */
+/** Of a Gateway: for Istio it names a ConfigMap with keys service and deployment; docs.cilium.io "GatewayClass Parameters Support"; gateway_parameters_types.go, kube_types.go of kgateway-dev/kgateway api/v1alpha1/kgateway (solo-io/gloo#10420); charts/nginx-gateway-fabric/templates/nginxproxy.yaml. */
 const PARAMETERS =
-  'spec.infrastructure: annotations, or parametersRef for fields (of Cilium that of the GatewayClass; of kgateway spec.kube of its GatewayParameters, as service.externalTrafficPolicy)';
+  'spec.infrastructure: annotations, or parametersRef for fields (of Cilium that of the GatewayClass; of kgateway spec.kube of its GatewayParameters, as service.externalTrafficPolicy; of NGINX Gateway Fabric spec.kubernetes of its NginxProxy)';
 
 /** fluxcd/flagger#1678, #1844, #1943, open-telemetry/opentelemetry-operator#5141; #1401, #1517, #2060 */
 const NEW_ONLY = ' (older releases write it to new Services only: patch this one too)';

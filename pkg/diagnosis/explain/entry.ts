@@ -35,7 +35,7 @@ const nodesByAnnotation = ({ metadata }: Service) =>
     .map(({ key, text, own }) => ({ kind: 'annotation', name: `${key}: ${text}`.slice(0, 99), nodes: [own] }));
 
 const exposureOf = ({ metadata }: Service, { shown }: typeof PUBLISHED | typeof TAILNET = TAILNET) =>
-  Object.keys(metadata?.annotations ?? {}).find((key) => shown.test(key));
+  Object.entries(metadata?.annotations ?? {}).find(([key, text]) => shown.test(key) && text !== 'false')?.[0];
 
 /** The field, or the annotation that is taken for it. */
 const policyText = ({ takenBy, service: { spec, metadata } }: Facts): string =>

@@ -100,6 +100,7 @@ describe('where traffic from outside enters', () => {
       { spec: {}, annotations: { 'tailscale.com/expose': 'true' } },
       /that the Tailscale operator runs/,
     ],
+    ['by none that an annotation switches off', { spec: {}, annotations: { 'tailscale.com/expose': 'false' } }, ''],
     [
       'by a class of Cilium in layer 2',
       { spec: ofClass('io.cilium/l2-announcer'), labels: EKS },
