@@ -3448,7 +3448,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'LoadBalancerTraffic',
     /^✗ traffic from outside enters /,
-    /Of an NLB target type ip .* without a second hop.* StickyClients/,
+    /with target type ip .* without a second hop.* StickyClients/,
     /members/,
   ],
   [

@@ -1197,7 +1197,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'LoadBalancerTraffic',
     /enters through Nodes in the zone of its address/,
-    /any zone \(externalTrafficPolicy Cluster; .* Pods that use the address .* → With `externalTrafficPolicy: Local` .* target type ip/,
+    /any zone, until .* \(externalTrafficPolicy Cluster; .* Pods that use the address .* → With `externalTrafficPolicy: Local` .* target type ip/,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/3254',

@@ -48,7 +48,7 @@ export interface Kind {
 }
 
 export const STAYS =
-  'With `externalTrafficPolicy: Local` traffic stays on the Node through which it enters, and Pods see the address that it came with: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
+  'With `externalTrafficPolicy: Local` it stays on the Node that it enters, and Pods see the address of the client: for load balancers that leave out Nodes without a Pod, with a Pod in every zone.';
 
 // kubernetes/kubernetes#28586
 export const SUBNETS =

@@ -227,11 +227,12 @@ export const isGateway = ({ service, callers, index: { bypasses } }: Facts): boo
   (service.spec?.type !== 'NodePort' || callers.length === 0);
 
 const KEPT = 'Nothing to do: it crosses no zone from that Node on. What asks for zones counts for clients inside.';
+const ANY_ZONE = 'zone, until the Service asks for zones and the data plane follows';
 const NARROW = 'Pods of that zone take all that enters: without what asks for zones all Pods of the Service share it. ';
-const ASKS = ' From the Node on it stays in its zone once the Service asks for that, where the data plane follows.';
 
 const TO_TAKE =
   'Change the Service (an annotation will do): its controller then takes zones that were added, of which until then it takes the Nodes alone.';
+
 const BOTH = 'gets Pods of that Node or none: before kube-proxy 1.24 internalTrafficPolicy Local counts for it too';
 const BOTH_REMEDY = 'Update kube-proxy to 1.24 or newer, where the policy counts for clients inside alone.';
 
@@ -282,14 +283,14 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     // kubernetes/kubernetes#105470
     if (isOld && service.spec?.internalTrafficPolicy === 'Local')
       return say(`${outside} enters ${entry.enters}, and ${BOTH}.`, BOTH_REMEDY);
-    const goes = `goes to Pods of any ${isZoneless ? 'Node' : 'zone'} (externalTrafficPolicy Cluster; one for each connection, as long as that is kept)`;
+    const any = isZoneless ? 'Node' : entry.announced === 'one' ? 'zone' : ANY_ZONE;
+    const goes = `goes to Pods of any ${any} (externalTrafficPolicy Cluster; one for each connection, as long as that is kept)`;
     const on = `${wanted ? 'is routed by the zone of that Node' : goes}.${unreadOf(facts, entry)}`;
-    const later = wanted || isZoneless || entry.announced === 'one' ? '' : ASKS;
     const narrow = wanted && entry.announced === 'one' ? NARROW : '';
     const away = clientZones.filter((own) => !entry.takers.some((node) => zoneOfNode(node) === own));
     const kept = away.length > 0 ? ` (no Node of ${listed(away)} may take it, by labels and what selects them)` : '';
     const isNamed = wanted || type !== 'LoadBalancer' || entry.picks !== 'unknown';
-    const helps = `${narrow}${entry.remedy}${isNamed ? '' : ` ${STAYS}`}${later}`;
+    const helps = `${narrow}${entry.remedy}${isNamed ? '' : ` ${STAYS}`}`;
     return say(`${outside} enters ${entry.enters}${kept}, and from there ${on}`, helps);
   }
   if (entry.picks === 'client' || entry.failure) return [];
