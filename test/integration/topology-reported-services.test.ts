@@ -3613,6 +3613,15 @@ const ROWS: readonly ReportedRow[] = [
     /kubectl (?:annotate|patch)/,
   ],
   [
+    'https://github.com/OT-CONTAINER-KIT/redis-operator/issues/472',
+    { spec: { selector: { app: 'web', redis_setup_type: 'replication', 'redis-role': 'slave' } } },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted/,
+    /Set `spec\.trafficDistribution/,
+    /wrong one/,
+  ],
+  [
     'https://github.com/rook/rook/issues/15762',
     { extra: [behindWeb({ image: 'quay.io/ceph/ceph-rgw:v20.1.0' })] },
     'NotWanted',

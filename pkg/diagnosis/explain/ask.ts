@@ -134,7 +134,9 @@ export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined =>
 /** istio/istio#50727 */
 const SCALED = '; where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean';
 
-const OF_REDIS = /"port":6379\b.*"port":26379\b|"redis_setup_type":"replication"/;
+/** Not of Pods of one role. */
+const OF_REDIS =
+  /^(?!.*role":"(?:slave|replica|master)").*(?:"port":6379\b.*"port":26379\b|"redis_setup_type":"replication")/;
 /** Not its routers. */
 const OF_MONGO = /^(?!.*\bmongos\b).*(?:^|\/)(?:percona-server-)?mongo(?:db(?:-\w+-server)?)?[:@]/;
 /** Programs behind a cluster IP none of whose Pods answers for another, by image or spec: bitnami/charts#5201, #26578, OT-CONTAINER-KIT/redis-operator#472, mongodb-kubernetes-operator#1029, zabbix-community/helm-zabbix#98. */
