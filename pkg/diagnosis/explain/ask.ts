@@ -134,7 +134,6 @@ export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined =>
 /** istio/istio#50727 */
 const SCALED = '; where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean';
 
-/** Not of Pods of one role. */
 const OF_REDIS =
   /^(?!.*role":"(?:slave|replica|master)").*(?:"port":6379\b.*"port":26379\b|"redis_setup_type":"replication")/;
 /** Not its routers. */
