@@ -1803,7 +1803,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'ZoneFailsHealthCheck',
     /no Node that may take it has one of its Pods, so it fails/,
-    /\(before Kubernetes 1\.21 no master\).* → Off masters: run its Pods on Nodes that may take it, or set/,
+    /\(before Kubernetes 1\.21 no master\).* → Off masters: Run a Pod wherever traffic may enter, or set/,
   ],
   [
     'https://github.com/mariadb-corporation/maxscale-docker/issues/57',

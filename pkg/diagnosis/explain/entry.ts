@@ -5,10 +5,10 @@ import { isControlPlane, isEnabled } from '../../upstream/index.ts';
 import { NODES_OF_BALANCER, addressesOf, withLabels } from '../bypasses/kinds.ts';
 import { nodePortEntries } from '../bypasses/find.ts';
 import { selects } from '../bypasses/watchers.ts';
-import { ownerNote } from '../owner.ts';
+import { type OwnerNote, ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Kind, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, TAILNET } from './balancer.ts';
+import { ANYWHERE, type Kind, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, TAILNET } from './balancer.ts';
 import { MONITOR, announcersOf, kindOf, leftOutOf } from './balancers.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { faultOf, sharedFault, shutOut } from './local.ts';
@@ -113,8 +113,7 @@ export const entryOf = (facts: Facts) => {
 };
 
 const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, by labels of Kubernetes Nodes and not of servers in a cloud, and running that: nodeSelector and tolerations of its DaemonSet).`;
-const ELSEWHERE = 'run its Pods on Nodes that may take it, or set `externalTrafficPolicy: Cluster`.';
-const STRANDED_REMEDY = `${LET_REMEDY} Or ${ELSEWHERE}`;
+const STRANDED_REMEDY = `${LET_REMEDY} Or: ${ANYWHERE}`;
 const UNCORDON = 'Uncordon Nodes with its Pods (from 1.19 on load balancers use cordoned Nodes too).';
 const OLD_SPEAKER = /metallb\S*speaker:v0\.(?:\d|10)\./; // metallb/metallb#302, #933, #976
 const NARROW_REMEDY = `Update MetalLB: from 0.11 on, under externalTrafficPolicy Cluster, any speaker announces. Or: ${LET_REMEDY}`;
@@ -138,7 +137,7 @@ const isDropping = ({ slices, index }: Facts, node: Node): boolean => {
 };
 
 /** Under `externalTrafficPolicy: Local`: a Node with one Pod gets as much as one with several, or a zone where each has its own Node. */
-const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly, zonal }: Kind): Cause[] => {
+const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly, zonal }: Kind, note?: OwnerNote): Cause[] => {
   const isByZone = zonal !== undefined && countBy(endpoints, ({ nodeName }) => nodeName).size === endpoints.length;
   const counts = [...countBy(endpoints, (own) => (isByZone ? own.zone : own.nodeName))].sort(([, a], [, b]) => a - b);
   const [few, many] = [counts[0], counts.at(-1)];
@@ -148,7 +147,8 @@ const unevenEntry = ({ name, endpoints }: Facts, { announced, evenly, zonal }: K
   const evidence = `With ${each} with Pods gets the same share: ${counted(few[1], 'endpoint')} of Service ${name} ${at} ${few[0]} as much as ${many[1]} ${at} ${many[0]}.`;
   const other = evenly === undefined ? '' : `, or have the load balancer ${evenly}`;
   const spread = `Spread its Pods over Nodes (a constraint or anti-affinity on \`kubernetes.io/hostname\`)${other}, or set \`externalTrafficPolicy: Cluster\`: any Pod then gets it, and sees no address of a client.`;
-  return [cause('prerequisite', 'LoadBalancerTraffic', evidence, isByZone ? zonal : spread)];
+  const own = cause('prerequisite', 'LoadBalancerTraffic', evidence, isByZone ? zonal : spread);
+  return [{ ...own, ...(isByZone && note && { fix: [note.line] }) }];
 };
 
 /** Why its Pods are in none of these zones, and what helps where they may not be. */
@@ -195,7 +195,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
     const isCordoned = unused.some((node) => node.spec?.unschedulable && hosts.includes(nameOf(node)));
     const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${unused.length > 0 ? ` (before Kubernetes ${isCordoned ? '1.19 none that is cordoned' : '1.21 no master'})` : ''} and what announces it${entry.chosenBy}; its endpoints are on ${listed(hosts)}.`;
     const isOfMasters = unused.some((node) => hosts.includes(nameOf(node)));
-    const remedy = policy === 'Local' ? (isOfMasters ? `Off masters: ${ELSEWHERE}` : STRANDED_REMEDY) : NARROW_REMEDY;
+    const remedy = policy === 'Local' ? (isOfMasters ? `Off masters: ${ANYWHERE}` : STRANDED_REMEDY) : NARROW_REMEDY;
     const open = takers.length === 0 ? LET_REMEDY : remedy;
     return fails(evidence, isCordoned ? UNCORDON : open, []);
   }
@@ -294,10 +294,9 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     return say(`${outside} enters ${entry.enters}${kept}, and from there ${on}`, helps);
   }
   if (entry.picks === 'client' || entry.failure) return [];
-  const uneven = unevenEntry(facts, entry);
-  const hint = note && entry.zonal === uneven[0]?.remedy && { fix: [note.line] };
+  const uneven = unevenEntry(facts, entry, note || undefined);
   if (uneven.length > 0 || (clientZones.length < 2 && entry.announced !== 'one'))
-    return uneven.map((each) => ({ ...each, stage, ...hint }));
+    return uneven.map((each) => ({ ...each, stage }));
   const stays = `${outside} stays on the Node through which it enters, whatever hints say: ${entry.enters}.`;
   const hosts = new Set(entry.isStranded ? [] : facts.hosts);
   const isSaid = (entry.announced !== undefined || type === 'NodePort') && hosts.size > 1;

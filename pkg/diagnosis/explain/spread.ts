@@ -57,8 +57,8 @@ const barred = (facts: Facts, workload: Workload, zones: readonly string[]) => {
   // No Node of another place has these.
   const isPlace = asked.length > 0 && asked.every((own) => /\.kubernetes\.io\/(?:region|zone)=/.test(own));
   const grown = isPlace ? PINNED_REMEDY : `${autoscalerRemedy(facts, workload, zones)}${UNSELECTED_REMEDY}`;
-  const byLabels = found.some(({ first }) => first === unselected) ? grown : undefined;
-  const isCordoned = found.every(({ first }) => first === 'cordoned');
+  const byLabels = found.some(({ own: [node] }) => node && !selectsNode(terms, node)) ? grown : undefined;
+  const isCordoned = !byLabels && found.every(({ own: [node] }) => node?.spec?.unschedulable === true);
   const remedy = isCordoned ? CORDONED_REMEDY : (karpenterRemedy(facts, workload, zones) ?? byLabels);
   return { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, remedy };
 };
