@@ -1698,6 +1698,37 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     around('istio'),
     /Envoy picks by the hash that DestinationRule shop\/web names.*idle → `outlierDetection` in .*`minimumRingSize`/,
   ],
+  // What is mirrored to a Service is sent to its Pods too.
+  [
+    'https://gateway-api.sigs.k8s.io/guides/http-request-mirroring',
+    {
+      extra: [
+        ...ENVOY_GATEWAY.slice(0, 2),
+        beside('gateway.networking.k8s.io/v1', 'HTTPRoute', {
+          parentRefs: [{ name: 'edge' }],
+          rules: [{ filters: [{ type: 'RequestMirror', requestMirror: { backendRef: { name: 'web', port: 80 } } }] }],
+        }),
+      ],
+    },
+    around('envoy-gateway'),
+    /envoy-gateway \(HTTPRoute shop\/web\)/,
+  ],
+  [
+    'https://doc.traefik.io/traefik/reference/routing-configuration/kubernetes/crd/http/traefikservice',
+    {
+      extra: [
+        beside('traefik.io/v1alpha1', 'TraefikService', { mirroring: { name: 'v1', mirrors: [{ name: 'web' }] } }),
+      ],
+    },
+    around('traefik'),
+    /traefik \(TraefikService shop\/web\)/,
+  ],
+  [
+    'https://istio.io/latest/docs/tasks/traffic-management/mirroring',
+    { extra: [istioEntry('VirtualService', { gateways: ['istio-system/gw'], http: [{ mirror: { host: 'web' } }] })] },
+    around('istio-gateway'),
+    /istio-gateway \(VirtualService shop\/web\)/,
+  ],
   [
     'https://github.com/linkerd/linkerd2/issues/10543',
     { extra: [headless('linkerd-dst-headless')] },

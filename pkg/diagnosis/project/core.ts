@@ -212,7 +212,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
 
 /** Where, at any depth, objects name the Services that they send to, by the field that is the name: Gloo's `kube`, BIG-IP's `pool`. */
 const REFERENCES = {
-  name: 'service serviceRef backendRefs targetRefs targetReference services backendServices to alternateBackends kube.ref',
+  name: 'service serviceRef backendRefs backendRef mirroring mirrors targetRefs targetReference services backendServices to alternateBackends kube.ref',
   service: 'upstreams pool pools target',
   serviceName: 'backend backends serviceMatcher kube',
 } as const;
@@ -231,7 +231,7 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   // Without a gateway it is for sidecars.
   VirtualService: (spec, _, all) =>
     textsIn(spec, 'gateways').some((gateway) => gateway !== 'mesh')
-      ? all.map((inner) => hostOf(fieldsIn(inner, 'destination')))
+      ? all.flatMap((inner) => ['destination', 'mirror'].map((key) => hostOf(fieldsIn(inner, key))))
       : [],
   MeshLoadBalancingStrategy: zonalTargets,
   ServiceResolver: (_, name) => [{ name }],
