@@ -1276,6 +1276,15 @@ const ROWS: readonly ReportedRow[] = [
     /^! traffic from outside enters through Nodes in the zone of its address/,
     /`preserve_client_ip\.enabled=false`/,
   ],
+  [
+    'https://github.com/kubernetes/cloud-provider-aws/issues/419',
+    { annotations: { [`${AWS}-type`]: 'nlb', [`${AWS}-nlb-target-type`]: 'ip' }, spec: BALANCED },
+    'Effective',
+    'LoadBalancerTraffic',
+    /^! traffic from outside enters through Nodes in the zone of its address/,
+    /target type ip \(\S+-nlb-target-type: ip`, AWS Load Balancer Controller\)/,
+    /aws-ip-targets/,
+  ],
   // Also digitalocean-cloud-controller-manager#811, kubernetes/cloud-provider-openstack#1287
   [
     'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/502',

@@ -281,6 +281,7 @@ export const SHARED = {
 };
 
 export const USE = 'istio.io/use-waypoint';
+const OF_AWS = 'service.beta.kubernetes.io/aws-load-balancer-type';
 export const namesWaypoint = ({ metadata }: Service): boolean => metadata?.labels?.[USE] !== undefined;
 
 /** deliveryhero/helm-charts#738 */
@@ -315,7 +316,9 @@ export const byMarks = (service: Service, steering: string, images: readonly str
     const beyond = service.spec?.clusterIP === 'None' ? 'headless' : count === 0 && 'none';
     const client = zonal === 'cilium-clustermesh' && beyond ? (`cilium-clustermesh/${beyond}` as const) : zonal;
     const { unless }: Client = CLIENTS[client];
-    if (!pattern.test(value) || unless?.test(said)) return [];
+    // Without a class the cloud provider serves type `nlb`, and reads no target type (kubernetes/cloud-provider-aws#419).
+    const isUnread = marked === 'aws-ip-targets' && !service.spec?.loadBalancerClass && annotations[OF_AWS] === 'nlb';
+    if (!pattern.test(value) || unless?.test(said) || isUnread) return [];
     const field = `${place === 'selector' ? 'spec' : 'metadata'}.${place}[${key}]`;
     const object = `Service ${keyOf(service)}`;
     const isBeside = client === 'cilium-clustermesh' && images.some((image) => /\bkube-proxy[:@]/.test(image));

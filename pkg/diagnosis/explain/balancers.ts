@@ -21,17 +21,17 @@ const OFF = '`service.beta.kubernetes.io/aws-load-balancer-attributes: load_bala
 const ON = `${OFF.replace('false', 'true')}; of the in-tree controller \`aws-load-balancer-cross-zone-load-balancing-enabled\`, which EKS Auto Mode does not read`; // awsdocs/amazon-eks-user-guide latest/ug/automode/auto-configure-nlb.adoc
 /** kubernetes/kubernetes#95247 */
 const LOOK =
-  'in-tree controllers before 1.14 do not read the annotation for an NLB (kubernetes/kubernetes#61064), and before 1.20 only when a Service changes (#82595)';
+  ' Where `aws elbv2 describe-load-balancer-attributes` has it off (in-tree controllers before 1.14 do not read the annotation for an NLB (kubernetes/kubernetes#61064), and before 1.20 only when a Service changes (#82595)), switch it on there, or from 1.14 on take the annotation off, and set it again.';
 const TO_PODS = 'send to Pods (target type IP)';
 /** Annotations, class or name of what a Network Load Balancer of AWS stands for (kubernetes/cloud-provider-aws aws.go). */
 const NETWORK = /aws-load-balancer-(?:type|nlb-|scheme|attributes|target-)|^\S+\/nlb$|\.elb\.[\w-]+\.amazonaws/;
 /** On, as an annotation asks. */
-const crossing = (reach: string, look = ''): Kind => ({
+const crossing = (look = ''): Kind => ({
   sets: '/metadata/annotations',
   enters: 'through targets in any of its zones, if the cross-zone load balancing that an annotation asks for is on',
   remedy: `Cross-zone load balancing off (${OFF}) and target type IP or \`externalTrafficPolicy: Local\`, with a Pod in every zone of the load balancer; for the in-tree controller, which has only the policy, "false" in that annotation.${look} ${SUBNETS}`,
   classic: `It is a Classic Load Balancer. ${SUBNETS} To keep to zones: "false" in that annotation and \`externalTrafficPolicy: Local\`, with a Pod in every zone.`,
-  reach: `Run a Pod in every zone of the load balancer. ${reach} clients of its address in that zone fail.`,
+  reach: `Run a Pod in every zone of the load balancer. Where its cross-zone load balancing is off all the same, clients of its address in that zone fail.${look}`,
   evenly: TO_PODS,
 });
 export const MONITOR = 'loadbalancer.openstack.org/enable-health-monitor'; // kubernetes/cloud-provider-openstack#2866
@@ -132,11 +132,8 @@ const FAMILIES: readonly Kind[] = [
     zonal: `Run as many Pods in each zone, or a Deployment with an autoscaler for each where their load differs, or switch cross-zone load balancing on (${ON}).`,
     modes: {
       // pingcap/tidb-operator#2368
-      'cross-zone-old': crossing(
-        `Where \`aws elbv2 describe-load-balancer-attributes\` has its cross-zone load balancing off all the same (${LOOK}), switch it on there, or from 1.14 on take the annotation off and set it again: until then`,
-        ` Where it is to be on, look with \`aws elbv2 describe-load-balancer-attributes\`: ${LOOK}; switch it on there, or from 1.14 on take the annotation off, and set it again.`,
-      ),
-      'cross-zone': crossing('Where its cross-zone load balancing is off all the same,'),
+      'cross-zone-old': crossing(LOOK),
+      'cross-zone': crossing(),
     },
   },
   {
