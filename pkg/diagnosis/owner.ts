@@ -81,9 +81,9 @@ type By = (question: Question) => string | undefined;
  * What of its chart's values it is: by name where that was read, else as most charts name it, which is no rule
  * (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415) and none for a component, and how to see it. Empty: no chart is named.
  */
-const chartValue = ({ labels, annotations, about, distribution, pointer, name }: Question): string => {
+const chartValue = ({ labels, annotations, about, distribution, pointer, name }: Question) => {
   const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? labels['chart'] ?? '') ?? [];
-  if (chart === undefined) return '';
+  if (chart === undefined) return { text: '' };
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
   const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
   const isPlace = pointer === '/spec/template'; // tolerations, affinity: not its constraints
@@ -93,7 +93,7 @@ const chartValue = ({ labels, annotations, about, distribution, pointer, name }:
   const beside = CHART_VALUES[chart]?.place;
   const other = beside && `${field === 'annotations' ? beside.replace('.spec', '') : beside}.${field}`;
   const known = what === 'service' && to === '' ? other : value;
-  if (known !== undefined) return ` (${known}${known === NO_VALUE ? '' : to})`;
+  if (known !== undefined) return { text: ` (${known}${known === NO_VALUE ? '' : to})`, known };
   const usual = { service: `service.${field}`, replicas: 'replicaCount', template: 'topologySpreadConstraints' }[about];
   const release = annotations['meta.helm.sh/release-name'] ?? name;
   const isMain = [release, chart, `${release}-${chart}`].includes(name);
@@ -101,7 +101,7 @@ const chartValue = ({ labels, annotations, about, distribution, pointer, name }:
   const under = part === undefined ? '' : `, under what it has for its component ${part}`;
   const isUsual = !isPlace && (part === undefined ? isMain : about === 'template');
   const guess = isUsual ? `probably ${usual}${to}${under}; ` : '';
-  return ` (${guess}see helm show values <repository>/${chart} --version ${version})`;
+  return { text: ` (${guess}see helm show values <repository>/${chart} --version ${version})` };
 };
 
 /** Gardener's webhook for high availability places its Pods, and what they talk to in their namespace, by zones of that namespace. */
@@ -207,10 +207,10 @@ const byOperator: By = (question) => {
   // An operator may copy labels of a custom resource that a chart made, as Prometheus' does.
   const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm';
   if (isHelms && known === undefined)
-    return `${who} owns it, and its operator fills a chart from its spec: set a value there${chartValue(question)}; it may write back what kubectl changes`;
+    return `${who} owns it, and its operator fills a chart from its spec: set a value there${chartValue(question).text}; it may write back what kubectl changes`;
   const isOther = what === 'service' && pointer !== '/spec/trafficDistribution' && operatorField(group, 'place');
   const field = isOther ? undefined : known;
-  const chart = isHelms ? `, by a value of the chart that made it${chartValue(question)}` : '';
+  const chart = isHelms ? `, by a value of the chart that made it${chartValue(question).text}` : '';
   const where = field && `reverts other changes: make it there under ${field}${chart}`;
   return `${who} owns it, and its operator ${where ?? 'may revert a change: make it there, or at what owns that, if it has a field for it'}`;
 };
@@ -230,13 +230,13 @@ const byHelmRelease: By = (question) => {
   const release = question.labels['helm.toolkit.fluxcd.io/name'];
   return release === undefined
     ? undefined
-    : `Flux owns it: a value of the chart under spec.values of HelmRelease ${release}${chartValue(question)}, or the same change under spec.postRenderers`;
+    : `Flux owns it: a value of the chart under spec.values of HelmRelease ${release}${chartValue(question).text}, or the same change under spec.postRenderers`;
 };
 
 const byArgo: By = (question) =>
   (question.annotations['argocd.argoproj.io/tracking-id'] ?? question.labels['argocd.argoproj.io/instance']) ||
   question.managers.has('argocd-controller')
-    ? `Argo CD owns it: change the source${chartValue(question)}, or ignoreDifferences jsonPointers: [${question.pointer}] with syncOptions: [RespectIgnoreDifferences=true]`
+    ? `Argo CD owns it: change the source${chartValue(question).text}, or ignoreDifferences jsonPointers: [${question.pointer}] with syncOptions: [RespectIgnoreDifferences=true]`
     : undefined;
 
 /** Who writes a field or the status of objects of others, or any object for a person; `unknown` is a client that names itself nowhere. */
@@ -270,13 +270,14 @@ const byHelm: By = (question) => {
   // docs.rke2.io/helm, docs.k3s.io/helm: what they bring, in charts of Rancher, their Helm controller installs, with values of a HelmChartConfig.
   const [, by] = /^(rke2)-|^traefik-(?:\S+_up|\d+\.\d+\.\d{3}$)/.exec(labels['helm.sh/chart'] ?? '-') ?? ['', ''];
   if (release !== undefined && by !== '')
-    return `${by ? 'RKE2' : 'k3s'} owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question)}, where it has one`;
+    return `${by ? 'RKE2' : 'k3s'} owns it: a value of the chart in a HelmChartConfig ${release} of kube-system${chartValue(question).text}, where it has one`;
   // rancher/fleet#1594
   if (annotations['objectset.rio.cattle.io/id'] !== undefined)
     return 'Fleet owns it: change the source of its bundle (values or overlays in fleet.yaml); a patch makes the bundle Modified, and is undone where correctDrift is enabled';
-  const value = chartValue(question);
-  const way = value.includes(NO_VALUE) ? `${NO_VALUE}: set it in` : `set it in the values of the chart${value}, or in`;
-  return `Helm owns it: ${way} a post-renderer${value.includes(NO_VALUE) ? '' : ' where it has none'}; an upgrade may undo what kubectl changes`;
+  const { text, known } = chartValue(question);
+  const own = `set it in the values of the chart${text}, or in a post-renderer where it has none`;
+  const way = known === NO_VALUE ? `${known}: set it in a post-renderer` : own;
+  return `Helm owns it: ${way}; an upgrade may undo what kubectl changes`;
 };
 
 /** Kyverno writes `<rule>.<policy>.kyverno.io: …` a line; Gatekeeper `Assign//<name>:1` (docs/customize-startup there), where that is switched on. */

@@ -105,10 +105,9 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
 /** Clients to whom all of the above does not apply; what a cause has in full is said there alone. */
 const bypassesText = ({ bypasses, causes }: Explanation, { under, wrap }: Screen): string => {
   const lines = bypasses.flatMap(({ client, evidence: { object }, decides, setting }) => {
-    const at = causes.find(({ evidence, remedy }) => evidence.includes(decides) && remedy.includes(setting));
-    if (at) return wrap(`! ${client} (${object}): see ${at.reason} below`, INDENT);
-    const way = setting === '' ? '' : wrap(`→ ${setting}`, `${INDENT}  `);
-    return `${wrap(`! ${client} (${object}): ${decides}`, INDENT)}${way}`;
+    const at = causes.find(({ evidence }) => evidence.includes(decides));
+    const way = setting === '' || at?.remedy.includes(setting) ? '' : wrap(`→ ${setting}`, `${INDENT}  `);
+    return `${wrap(`! ${client} (${object}): ${at ? `see ${at.reason} below` : decides}`, INDENT)}${way}`;
   });
   return under('BYPASSED', INDENT, lines.join(''));
 };
