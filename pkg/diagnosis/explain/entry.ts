@@ -275,7 +275,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;
   const younger = laterZones(facts, entry);
-  const gap = `${outside} enters ${entry.enters}. Nodes of ${younger} are younger than the Service: unless that has changed since, its load balancer has no subnet there, and sends nothing to them.`;
+  const gap = `${outside} enters ${entry.enters}. Nodes of ${younger} are younger than the Service: where the subnets of that zone are younger too, and the Service has not changed since, its load balancer has none there and sends nothing to them (\`aws elbv2 describe-load-balancers\` shows its zones).`;
   const take = `${TO_TAKE}${entry.policy === 'Local' ? '' : ` ${entry.remedy}`}`;
   if (younger) return [saying(`nothing may enter in ${younger}`, stage, 'LoadBalancerTraffic', gap, take)];
   if (externalTrafficPolicy !== 'Local') {

@@ -79,7 +79,7 @@ export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'serv
 /** patroni/patroni#2050, docs/ENVIRONMENT.rst; labels of Patroni and of the operators of Zalando and CrunchyData. */
 const PATRONI = /"(?:application":"(?:patroni|spilo)|[^"]*\/patroni)"/;
 const OF_PATRONI =
-  'Writes go to the leader, in whatever zone it is, and more replicas change nothing: what reads can use a Service of replicas, which may ask for zones. Where readiness of the leader is to count, set `PATRONI_KUBERNETES_USE_ENDPOINTS=false`, and give the Service a selector with the label `role` of the leader (`master`, from Patroni 4 on `primary`).';
+  'Writes go to the leader, in whatever zone it is, and more replicas change nothing: what reads can use a Service of replicas, which may ask for zones. Where readiness of the leader is to count, set `PATRONI_KUBERNETES_USE_ENDPOINTS=false` (`kubernetes_use_configmaps` of the operator of Zalando, which gives such a selector), and give the Service a selector with the label `role` of the leader (`master`, from Patroni 4 on `primary`).';
 
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
