@@ -311,7 +311,8 @@ export const ownerNote = (...asked: Parameters<typeof questionOf>) => {
   const place = `${asked[0].namespace}/${question.name}`;
   const [, ofGardener] = WAYS_OF_GARDENER.find(([of]) => by === byGardener && of.test(place)) ?? [];
   const way = by === byK3s && question.about === 'template' && question.name === 'coredns' ? OF_K3S : ofGardener;
-  return text === undefined ? undefined : { line: `# ${text}`, reverts, ...defined({ way }) };
+  const asks = by === byEks && question.name === 'kube-dns' && !Object.values(question.annotations).some(isAuto);
+  return text === undefined ? undefined : { line: `# ${text}`, reverts, ...defined({ way, asks: asks || undefined }) };
 };
 
 export type OwnerNote = NonNullable<ReturnType<typeof ownerNote>>;

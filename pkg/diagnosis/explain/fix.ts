@@ -258,10 +258,9 @@ const OF_PODS = /^(?:HintedForOtherZone|PodsNotSpread|SingleEndpoint|TooFewEndpo
 
 /** Whose the objects are, where no command is left that would say it. */
 const ownersFor = (reason: CauseReason, facts: Facts): readonly string[] => {
-  const asking = askingNote(facts, nearRemedy(facts) && 'internalTrafficPolicy')?.line ?? '';
+  const asking = askingNote(facts, nearRemedy(facts) && 'internalTrafficPolicy');
   // The value was tried, and nothing came of it.
-  if (/^(?:NotRequested|OverloadThreshold)$/.test(reason))
-    return asking === '' || asking.includes('"Auto"') ? [] : [asking];
+  if (/^(?:NotRequested|OverloadThreshold)$/.test(reason)) return asking && !asking.asks ? [asking.line] : [];
   const isKept = chosenBy(facts) !== '' || isStore(facts.workloads);
   if (!OF_PODS.test(reason) || (reason === 'SingleEndpoint' && isKept)) return [];
   const isBarred = facts.makers.some((own) => placing(facts, own, facts.clientZones).isFirst);
