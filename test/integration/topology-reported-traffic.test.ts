@@ -627,6 +627,19 @@ const ROWS: readonly ReportedRow[] = [
     /ingressController\.service\.externalTrafficPolicy/,
   ],
   [
+    'https://docs.cloud.google.com/kubernetes-engine/docs/concepts/dataplane-v2',
+    {
+      spec: CLOSE,
+      plane: [daemonSet('anetd', 'gke.gcr.io/cilium/cilium:v1.16.6-gke.1')],
+      extra: route('networking.gke.io/gateway'),
+    },
+    'Unknown',
+    'RouterUnknown',
+    /^\? all clients seen go through gke-neg/,
+    /gke-neg \(.*\) goes around the cluster IP: .* → For gke-neg: a GCPTrafficDistributionPolicy/,
+    /measure it/,
+  ],
+  [
     'https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4563',
     { spec: PORTS, extra: route('gateway.k8s.aws/alb') },
     'Effective',

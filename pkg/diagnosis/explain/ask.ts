@@ -118,7 +118,7 @@ export const isTooOld = (reason: Cause['reason'], { version }: Facts): boolean =
 
 /** Of hints alone, at which what goes around the proxies does not look. */
 export const OF_HINTS =
-  /^(?:NotRequested|(?:Annotation|TrafficDistribution)\w*Not\w+|AnnotationKeyNotRead|Hints\w*GateOff|HintsIgnored|InsufficientNode\w+|TooFewEndpoints|OverloadThreshold|Cilium\w+|ProxyNeedsAnnotation|InternalTrafficPolicyLocal)$/;
+  /^(?:NotRequested|(?:Annotation|TrafficDistribution)\w*Not\w+|AnnotationKeyNotRead|Hints\w*GateOff|HintsIgnored|InsufficientNode\w+|TooFewEndpoints|OverloadThreshold|Cilium\w+|ProxyNeedsAnnotation|RouterUnknown|InternalTrafficPolicyLocal)$/;
 
 /** Who would undo a change of how the Service asks, or of another field of its spec, and where to make it instead. */
 export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined => {
