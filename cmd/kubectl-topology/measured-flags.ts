@@ -79,10 +79,8 @@ const openQueries = async (address: PrometheusAddress, flags: SourceFlags) => {
       client.text(`${path}?${new URLSearchParams({ query }).toString()}`, signal);
     return { send, close: () => client.close() };
   }
-  const [{ createPrometheusClient }, { systemClock }] = await Promise.all([
-    import('../../pkg/metrics/prometheus-client.ts'),
-    import('../../pkg/kubernetes/wait.ts'),
-  ]);
+  const { createPrometheusClient } = await import('../../pkg/metrics/prometheus-client.ts');
+  const { systemClock } = await import('../../pkg/kubernetes/wait.ts');
   const url = address.url.replace(/\/$/, '');
   const client = createPrometheusClient({
     config: { name: 'prometheus', type: 'Prometheus', url, timeoutSeconds: TIMEOUT_SECONDS, cacheSeconds: 0 },

@@ -23,10 +23,8 @@ export const print = async (io: Io, format: OutputFormat, report: unknown, rende
 
 /** @throws UsageError where the file cannot be written. */
 export const writePage = async (page: string, file: string, io: Io): Promise<void> => {
-  const [{ writeFile }, { fileErrorText }] = await Promise.all([
-    import('node:fs/promises'),
-    import('./input/files.ts'),
-  ]);
+  const { writeFile } = await import('node:fs/promises');
+  const { fileErrorText } = await import('./input/files.ts');
   await writeFile(file, page).catch((error: unknown) => {
     throw new UsageError(`--html ${file}: ${fileErrorText(error)}`);
   });

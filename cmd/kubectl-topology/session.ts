@@ -21,10 +21,8 @@ export interface Loaded {
 const PROGRESS_STEP = 100;
 
 export const connect = async ({ kubeconfig, context, namespace }: InputFlags) => {
-  const [{ createClient }, { loadKubeConfig }] = await Promise.all([
-    import('../../pkg/kubernetes/client.ts'),
-    import('../../pkg/kubernetes/kubeconfig.ts'),
-  ]);
+  const { createClient } = await import('../../pkg/kubernetes/client.ts');
+  const { loadKubeConfig } = await import('../../pkg/kubernetes/kubeconfig.ts');
   const config = loadKubeConfig(defined({ kubeconfig, context }));
   const client = createClient({ config, userAgent: `kubectl-topology (${process.platform})` });
   return { client, namespace: namespace ?? config.namespace ?? 'default' };

@@ -54,9 +54,7 @@ export const loadForSurvival = async (flags: InputFlags, zones: readonly string[
   const stranger = unknownZone(snapshot, zones);
   if (stranger !== undefined) throw new UsageError(stranger);
   // Pods show what an endpoint can do where a FlowPolicy takes it from their requests: they are read only then.
-  const needsPods = itemsOf(snapshot.flowPolicies).some(
-    ({ demand, capacityFrom }) => demand !== undefined && capacityFrom === 'Requests',
-  );
+  const needsPods = itemsOf(snapshot.flowPolicies).some((own) => own.demand && own.capacityFrom === 'Requests');
   return { snapshot: needsPods ? await withMore(snapshot, ['pods'], flags, io) : snapshot, namespace };
 };
 

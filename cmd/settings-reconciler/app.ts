@@ -147,8 +147,7 @@ export const serve = async (session: Session, signal: AbortSignal): Promise<void
   manager.whileLeading(planner.run);
   const { claim } = config.installation;
   // The webhook takes it; the leader goes by it.
-  const lock =
-    claim === undefined ? soleInstallation() : createClusterLock({ ...common, lease: claim, installation: namespace });
+  const lock = claim ? createClusterLock({ ...common, lease: claim, installation: namespace }) : soleInstallation();
   manager.whileLeading(lock.run);
   const isHeld = (): boolean => lock.known() && lock.held();
   const evacuation = createEvacuation({ ...common, cache, caches, routers, isHeld });

@@ -145,30 +145,21 @@ export const trafficDocument = (measured: Measured): object => ({
 /** No network moves as many bytes a second; sums of what is less stay finite. */
 const MOST = 1e18;
 
-const asAmount = reader(
-  'a number from 0 to 1e18',
-  (value): value is number => typeof value === 'number' && value >= 0 && value <= MOST,
-);
+const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= MOST;
+const asAmount = reader('a number from 0 to 1e18', isAmount);
 
 const ENDS = { service: asText, source: asText, destination: asText };
 
-const flowOf = record({
-  ...ENDS,
-  connections: (value) => (value === null ? null : asAmount(value)),
-  requestBytes: asAmount,
-  responseBytes: asAmount,
-});
+const asCount = (value: unknown) => (value === null ? null : asAmount(value));
+const flowOf = record({ ...ENDS, connections: asCount, requestBytes: asAmount, responseBytes: asAmount });
 
 const listOf =
   <T>(read: (item: unknown) => T) =>
   (value: unknown): T[] =>
     isAbsent(value) ? [] : listReader(read)(value);
 
-const directOf = record({
-  nodes: asAmount,
-  seconds: asAmount,
-  flows: listOf(record({ ...ENDS, connections: asAmount })),
-});
+const pastOf = record({ ...ENDS, connections: asAmount });
+const directOf = record({ nodes: asAmount, seconds: asAmount, flows: listOf(pastOf) });
 
 const measuredOf = record({
   by: asName,

@@ -56,10 +56,8 @@ const knownOnly = (object: Fields, known: readonly string[]): void => {
   throw new FieldError([stranger], `one of the fields ${known.join(', ')}`, stranger);
 };
 
-const asAmount = reader(
-  'a price a gigabyte, 0 or more',
-  (value): value is number => Number.isFinite(value) && (value as number) >= 0,
-);
+const isPrice = (value: unknown): value is number => Number.isFinite(value) && (value as number) >= 0;
+const asAmount = reader('a price a gigabyte, 0 or more', isPrice);
 
 const readPrice = record({ out: asAmount, in: asAmount });
 

@@ -173,8 +173,7 @@ export const compile = (input: PlanInput): Compiled => {
   const alike = pools.flatMap((pool) => alikeIn(pool, most));
   const members = alike.map((one) => one.members);
   const zoneOf = (kind: number): string => members[kind]?.[0]?.zone ?? '';
-  const cost =
-    price === undefined ? {} : { cost: zones.map((zone) => alike.map((_, kind) => price(zone, zoneOf(kind)))) };
+  const cost = price ? { cost: zones.map((zone) => alike.map((_, kind) => price(zone, zoneOf(kind)))) } : {};
   const shares = zones.map((zone) => (demand[zone] ?? 0) / total);
   const problemWith = (capacityOf: (one: ReturnType<typeof alikeIn>[number]) => number): Problem => {
     const classes = alike.map((one, kind): EndpointClass => {

@@ -133,8 +133,7 @@ export const planHints = (input: PlanInput): Plan => {
   });
   const staying = stays(solution);
   const chosen = staying ?? solution;
-  const hints =
-    staying === undefined ? newHints(input, compiled, solution) : plannedEndpoints(compiled, staying.groups);
+  const hints = staying ? plannedEndpoints(compiled, staying.groups) : newHints(input, compiled, solution);
   const endpoints = spreading && staying !== undefined ? withoutHints(input) : orNone(input, compiled, chosen, hints);
   const planned = (which: readonly PlannedEndpoint[]): Plan =>
     toPlan(input, {

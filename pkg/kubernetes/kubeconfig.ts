@@ -167,8 +167,7 @@ const execInfo = (exec: ExecConfig, cluster: Cluster, { fields }: Entry): { name
 
 /** What the fields themselves say, as client-node takes them. */
 const requestOf = (cluster: Cluster, { certData, keyData, token, username, password = '' }: User): RequestOptions => {
-  const bytes = (data: string | undefined) =>
-    data === undefined || data === '' ? undefined : Buffer.from(data, 'base64');
+  const bytes = (data: string | undefined) => (data ? Buffer.from(data, 'base64') : undefined);
   const material = {
     ca: bytes(cluster.caData),
     cert: bytes(certData),
@@ -228,8 +227,7 @@ const bind = (selected: Selected, open: (path: string) => FileSource) => {
     /** From the present content of every file, and from plug-ins. */
     async authenticate(): Promise<RequestOptions> {
       for (const { source, write } of followed) write(source.read());
-      if (exec !== undefined)
-        user.exec = { ...exec, env: [...(exec.env ?? []), execInfo(exec, cluster, selected.cluster)] };
+      if (exec) user.exec = { ...exec, env: [...(exec.env ?? []), execInfo(exec, cluster, selected.cluster)] };
       if (exec === undefined && user.authProvider === undefined) return requestOf(cluster, user);
       const request: RequestOptions = {};
       config ??= createConfig(cluster, user);

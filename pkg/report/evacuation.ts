@@ -40,11 +40,9 @@ const answerText = ({ survives, zones, sum }: SurvivalReport): string => {
   const { NoEndpointElsewhere: lost, Overloaded: over } = sum.answers;
   const names = zones.join(', ');
   if (survives) return `Yes: every Service survives without ${names}.`;
-  const parts = [
-    ...(lost === 0 ? [] : [`${countText(lost, 'Service')} would be down`]),
-    ...(over === 0 ? [] : [`${over} overloaded`]),
-  ];
-  return `No: without ${names} ${parts.join(', ')}.`;
+  const down = lost === 0 ? [] : [`${countText(lost, 'Service')} would be down`];
+  const full = over === 0 ? [] : [`${over} overloaded`];
+  return `No: without ${names} ${[...down, ...full].join(', ')}.`;
 };
 
 const basisText = ({ measured, clientsMeasured, clientsBy }: SurvivalSum): string => {
@@ -166,8 +164,7 @@ const remaining = (until: string | undefined, now: number): string => {
   return left <= 0 ? 'expired' : spanText(left / 1_000);
 };
 
-const selectorText = (selector: object | undefined): string =>
-  selector === undefined ? 'all' : JSON.stringify(selector);
+const selectorText = (selector: object | undefined): string => (selector ? JSON.stringify(selector) : 'all');
 
 const servicesIn =
   (state: 'moved' | 'pending' | 'left') =>

@@ -20,8 +20,7 @@ export const loopText = (loop: LoopReport, indent: string, { under, mark, wrap }
   const { mode, targetPercent, zones, conditions, lastChange, inForce } = loop;
   const head = [`${mode}, target ${targetPercent} %`, ...sharesOf(loop)].join('; ');
   const states = conditions.map(({ type, status, reason }) => `${type}=${status} (${reason})`).join(', ');
-  const change =
-    lastChange === undefined ? '' : `Last change ${lastChange.time}, ${lastChange.reason}: ${lastChange.message}`;
+  const change = lastChange ? `Last change ${lastChange.time}, ${lastChange.reason}: ${lastChange.message}` : '';
   return [
     under('LOOP', indent, `${indent}${mark(inForce)} ${head}\n`),
     zones.length === 0 ? '' : indented(tableOf(LOOP_ZONES, zones), indent),

@@ -210,10 +210,8 @@ export const trafficLine = ({ flows }: Measured, now: number): string => {
   const [all, crossing] = [sum(flows), sum(flows.filter(crosses))];
   const largest = largestOf(flows.filter(crosses), bytesOf);
   const worst = flows.find((flow) => crosses(flow) && bytesOf(flow) === largest);
-  const named =
-    worst === undefined
-      ? ''
-      : `, most ${worst.source} → ${worst.destination} ${passesNoService(worst) ? PAST_SERVICES : worst.service}`;
+  const by = worst && (passesNoService(worst) ? PAST_SERVICES : worst.service);
+  const named = worst ? `, most ${worst.source} → ${worst.destination} ${by}` : '';
   return (
     clean(
       `${new Date(now).toISOString()} ${countRate(all.connections)} connections/s, ${rateText(all.bytes)}, of these ${rateText(crossing.bytes)} between zones${named}`,

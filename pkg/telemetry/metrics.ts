@@ -167,8 +167,7 @@ export const createProcessMetrics = (
     void metrics.gauge({ name, help, labels: ['command'], samples: () => [[{ command }, holds() ? 1 : 0]] });
   const isReady = (): boolean => readiness.every(({ check }) => check() === undefined);
   show('ready', 'Readiness as answered by /readyz: 1 for ready, 0 for not.', isReady);
-  if (leads !== undefined)
-    show('leader', '1 on the leading replica (or without leader election), 0 on the others.', leads);
+  if (leads) show('leader', '1 on the leading replica (or without leader election), 0 on the others.', leads);
 };
 
 export const createEventMetrics = (metrics: Metrics): ((reason: string) => void) => {

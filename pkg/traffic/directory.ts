@@ -246,8 +246,7 @@ export const createDirectory = (now: () => number = () => 0) => {
     placeOf(address: string): Place | undefined {
       const living = nodeAddresses.first(address);
       const endpoint = living === undefined ? endpointOf(address) : undefined;
-      if (endpoint !== undefined)
-        return { zone: endpoint.zone ?? nodes.get(endpoint.node)?.zone ?? '', node: endpoint.node };
+      if (endpoint) return { zone: endpoint.zone ?? nodes.get(endpoint.node)?.zone ?? '', node: endpoint.node };
       const node = living ?? nodeAddresses.departed(address);
       if (node !== undefined) return { zone: node.by.zone, node: node.by.name };
       const key = keyOfAddress(address);

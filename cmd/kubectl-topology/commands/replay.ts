@@ -8,10 +8,8 @@ import { UsageError } from '../io.ts';
 
 const policyFrom = async (file: string | undefined): Promise<LoopPolicy> => {
   if (file === undefined) return settingsFromSpec({}).loop;
-  const [{ readFlowPolicy }, { readNamed }] = await Promise.all([
-    import('../../../pkg/apis/flow-policy.ts'),
-    import('../input/files.ts'),
-  ]);
+  const { readFlowPolicy } = await import('../../../pkg/apis/flow-policy.ts');
+  const { readNamed } = await import('../input/files.ts');
   const text = (await readNamed(file)).toString('utf8');
   try {
     return settingsFromSpec(readFlowPolicy(text, file).spec ?? {}).loop;

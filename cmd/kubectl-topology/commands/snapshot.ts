@@ -38,10 +38,8 @@ export const snapshot = topologyCommand({
       flags.service === undefined ? { namespace: flags.namespace } : parseServiceName(flags.service, flags.namespace);
     if (flags.service !== undefined && namespace === undefined)
       throw new UsageError(`--service ${flags.service}: name its namespace, as in NAMESPACE/NAME`);
-    const [{ readCluster }, { snapshotDocument }] = await Promise.all([
-      import('../input/cluster.ts'),
-      import('../input/snapshot-file.ts'),
-    ]);
+    const { readCluster } = await import('../input/cluster.ts');
+    const { snapshotDocument } = await import('../input/snapshot-file.ts');
     const { signal } = io;
     const read = await withReader(flags, io, (client, onProgress) =>
       readCluster(client, { namespace, service: name, needs: COLLECTIONS, onProgress, signal }),

@@ -70,8 +70,7 @@ const checkFlags = (flags: Flags): void => {
   checkInputFlags(flags);
   const { watch: goesOn = false, filename, interval, for: time, output } = flags;
   if (goesOn && filename !== undefined) throw new UsageError('--watch follows a cluster: leave out --filename');
-  if (!goesOn && (interval !== undefined || time !== undefined))
-    throw new UsageError('--interval and --for go with --watch');
+  if (!goesOn && (interval ?? time) !== undefined) throw new UsageError('--interval and --for go with --watch');
   if (goesOn && output === 'yaml') throw new UsageError('--watch prints tables, lines or JSON: leave out -o yaml');
 };
 

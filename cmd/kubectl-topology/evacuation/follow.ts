@@ -29,8 +29,7 @@ export const deleteEvacuation = (
   client: Client,
   { metadata: { name = '', uid } }: ZoneEvacuation,
   signal: AbortSignal,
-): Promise<void> =>
-  client.delete(ZONE_EVACUATIONS, { name }, uid === undefined ? {} : { preconditions: { uid } }, signal);
+): Promise<void> => client.delete(ZONE_EVACUATIONS, { name }, uid ? { preconditions: { uid } } : {}, signal);
 
 /** Why slices still show what was taken off them; `writer` writes it again where each write went well. */
 export const whyLeft = (errors: readonly unknown[], writer: string): string =>

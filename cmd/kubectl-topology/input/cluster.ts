@@ -108,7 +108,7 @@ const watcherSources = (
   const running = own === undefined ? [] : SOURCES.workloads.filter((each) => each !== NAMING_CONFIGS);
   return [
     ['workloads', within(running, own)],
-    ['services', within(SOURCES.services, service === undefined ? own : undefined)],
+    ['services', within(SOURCES.services, service ? undefined : own)],
   ];
 };
 

@@ -115,8 +115,7 @@ export const readFiles = async (paths: readonly string[], input: Pick<Io, 'readS
   let others = 0;
   await readObjects(paths, input, (object, placeOf) => {
     const snapshot = parseSnapshot(object);
-    if (taken !== undefined && snapshot !== undefined)
-      throw new UsageError('-f takes one snapshot: compare them one by one');
+    if (taken && snapshot) throw new UsageError('-f takes one snapshot: compare them one by one');
     taken ??= snapshot;
     if (isTraffic(object)) traffic = parseTraffic(object);
     else if (snapshot === undefined) {

@@ -69,34 +69,30 @@ export const NAMING_CONFIGS: Source = {
   ...EVIDENCE,
 };
 
+const RBAC = 'rbac.authorization.k8s.io/v1';
+const optional = (own: Source['resource']): Source => ({ resource: own, optional: true });
+
 export const SOURCES: Readonly<Record<CollectionName, readonly Source[]>> = {
   nodes: [{ resource: NODES }],
   services: [{ resource: SERVICES }],
   slices: [{ resource: ENDPOINT_SLICES }],
   pods: [{ resource: PODS }],
-  workloads: [
-    { resource: DEPLOYMENTS, optional: true },
-    { resource: inNamespaces('apps/v1', 'StatefulSet'), optional: true },
-    NAMING_CONFIGS,
-  ],
+  workloads: [optional(DEPLOYMENTS), optional(inNamespaces('apps/v1', 'StatefulSet')), NAMING_CONFIGS],
   autoscalers: [
-    { resource: inNamespaces('autoscaling/v2', 'HorizontalPodAutoscaler'), optional: true },
-    { resource: inNamespaces('autoscaling.k8s.io/v1', 'VerticalPodAutoscaler'), optional: true },
+    optional(inNamespaces('autoscaling/v2', 'HorizontalPodAutoscaler')),
+    optional(inNamespaces('autoscaling.k8s.io/v1', 'VerticalPodAutoscaler')),
   ],
   webhooks: [{ resource: MUTATING_WEBHOOK_CONFIGURATIONS }],
   events: [{ resource: EVENTS, fieldSelector: 'involvedObject.kind=Service' }],
   routers: [...ROUTERS_BUT_PODS, ...agentPods()],
   ingresses: sourcesOf(ROUTE_KINDS.filter(([, kind]) => kind !== 'MutatingWebhookConfiguration')),
-  clusterRoles: [
-    { resource: CLUSTER_ROLES, optional: true },
-    { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'Role'), ...EVIDENCE },
-  ],
+  clusterRoles: [optional(CLUSTER_ROLES), { resource: inNamespaces(RBAC, 'Role'), ...EVIDENCE }],
   clusterRoleBindings: [
-    { resource: inCluster('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'), optional: true },
-    { resource: inNamespaces('rbac.authorization.k8s.io/v1', 'RoleBinding'), ...EVIDENCE },
+    optional(inCluster(RBAC, 'ClusterRoleBinding')),
+    { resource: inNamespaces(RBAC, 'RoleBinding'), ...EVIDENCE },
   ],
-  flowPolicies: [{ resource: FLOW_POLICIES, optional: true }],
-  evacuations: [{ resource: ZONE_EVACUATIONS, optional: true }],
+  flowPolicies: [optional(FLOW_POLICIES)],
+  evacuations: [optional(ZONE_EVACUATIONS)],
 };
 
 /** What is read at first: Pods of data planes only once DaemonSets and Nodes show which of them are needed. */

@@ -144,8 +144,7 @@ export const createFlowReconciler = (
         }
         const { strategy } = ask;
         if (off) return refuse(key, snapshot, { strategy, ...SWITCHED_OFF }, signal);
-        if (wrong !== undefined)
-          return refuse(key, snapshot, { strategy, reason: 'InvalidPolicy', message: wrong }, signal);
+        if (wrong) return refuse(key, snapshot, { strategy, reason: 'InvalidPolicy', message: wrong }, signal);
         return ask.kind === 'planned' ? plan(key, snapshot, ask, signal) : refuse(key, snapshot, ask, signal);
       };
       return sooner(await answer(), labelInMs);

@@ -129,8 +129,7 @@ export const createSettingsController = (
       ownerless.delete(name);
       if (decision !== undefined) return leave ? DONE : carryOut(decision, signal);
       reporter.forget(name);
-      if (namespace !== undefined && ownerOf(namespace, config) !== undefined)
-        await writeLabels(namespace, NO_LABELS, client, signal);
+      if (namespace && ownerOf(namespace, config)) await writeLabels(namespace, NO_LABELS, client, signal);
       return DONE;
     },
     concurrency: CONCURRENCY,

@@ -235,8 +235,7 @@ const billed = (
 ): { readonly monthlyCost?: MonthlyCost; readonly measured?: ReturnType<typeof measuredService> } => {
   if (bill === undefined) return {};
   const { draft, prediction } = each;
-  if (bill.measured !== undefined)
-    return { monthlyCost: measuredCostOf(each, bill, flows), measured: measuredService(flows) };
+  if (bill.measured) return { monthlyCost: measuredCostOf(each, bill, flows), measured: measuredService(flows) };
   if (prediction === undefined) return {};
   const [now, routed] = [prediction.now, prediction.routedByZone].map((matrix) =>
     monthlyCost(bill.tariff, betweenZones(matrix), bill.gigabytesPerDay * weight),

@@ -103,19 +103,14 @@ const most =
 
 const byGroup = ({ group }: { readonly group: AuditGroup }): number => AUDIT_GROUPS.indexOf(group);
 
+const byShare = most<CauseGroup>(({ crossZoneShare }) => crossZoneShare ?? 0);
+
 /** What fails comes first, then what crosses most, then what concerns most Services. */
 export const causeGroups = (services: readonly ServiceAudit[]): CauseGroup[] => {
   const caused = services.filter((service): service is Caused => service.cause !== null);
   return [...Map.groupBy(caused, ({ group, cause }) => `${group} ${cause.reason}`).values()]
     .flatMap((own) => (own[0] === undefined ? [] : [groupOf(own, own[0])]))
-    .sort(
-      compareBy<CauseGroup>([
-        byGroup,
-        most(({ crossZoneShare }) => crossZoneShare ?? 0),
-        most((cause) => cause.services),
-        ({ reason }) => reason,
-      ]),
-    );
+    .sort(compareBy<CauseGroup>([byGroup, byShare, most((cause) => cause.services), ({ reason }) => reason]));
 };
 
 const VERDICTS: readonly ServiceAudit['verdict'][] = ['Ineffective', 'Unknown', 'NotWanted', 'Assumed', 'Effective'];

@@ -290,8 +290,7 @@ export const isUpstream = ({ metadata }: Service): boolean =>
 
 /** The Service that a DNS cache of the Nodes asks for what it lacks: not seen, asking for zones already, or of a version without the field. */
 export const ofCache = (upstream: Service | undefined, version: KubernetesVersion): Partial<Client> => {
-  if (upstream === undefined)
-    return { setting: 'what that Service is set to (`-upstreamsvc`, or `forward` in its Corefile)' };
+  if (!upstream) return { setting: 'what that Service is set to (`-upstreamsvc`, or `forward` in its Corefile)' };
   if (/\w/.test(wishTextOf(upstream))) return { setting: '' };
   const auto = askingAnnotation(version).join('=');
   const [of, field] = [`service ${nameOf(upstream)}`, '{"spec":{"trafficDistribution":"PreferClose"}}'];

@@ -105,8 +105,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     const door = entrances.find((each) => selects(each, runner));
     const entrance = door ? `${door.spec?.type} Service ${keyOf(door)}` : proxy && `image ${proxy}`;
     // The rights of an administrator say nothing of endpoints.
-    const suspected =
-      !routed && entrance !== undefined && may !== undefined && (proxy !== undefined || !may.everything);
+    const suspected = !routed && entrance !== undefined && may && (proxy !== undefined || !may.everything);
     // What a whole group may says nothing of one that receives no traffic of others.
     const isScraper = [runner.name, ...runner.images].some((text) => SCRAPER.test(text));
     const near = own

@@ -137,8 +137,7 @@ const placementRules = (workload: Workload): Said[] => {
     return [said('warning', 'PodsNotSpread', message)];
   }
   const own = constraints.filter(({ selectsOwn }) => selectsOwn);
-  if (own.length < constraints.length || own.some(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway'))
-    return [];
+  if (own.length < constraints.length || own.some((each) => each.whenUnsatisfiable !== 'ScheduleAnyway')) return [];
   const by = own.length === 0 ? 'preferred podAntiAffinity' : 'ScheduleAnyway';
   const message = `${workloadTitle(workload)} is spread over zones only as a preference (${by})`;
   return [said('note', 'SpreadOnlyPreferred', message)];

@@ -273,8 +273,7 @@ const unmade = (facts: Facts, { pool = ['', ''], networks = [] }: Kind, isQuiet:
   if (isQuiet) return others.length > 0 ? { why: unmeant, remedy: TO_MEAN } : { why: given, remedy: announced };
   const why = 'no load balancer was made for it';
   const { spec, metadata } = facts.service;
-  if (spec?.type !== 'LoadBalancer' || listIn(facts.service, 'status.loadBalancer.ingress').length > 0)
-    return undefined;
+  if (spec?.type !== 'LoadBalancer' || listIn(facts.service, 'status.loadBalancer.ingress')[0]) return undefined;
   const said = lastEvent(facts, NOT_MADE);
   const regions = facts.nodes.flatMap((node) => node.metadata?.labels?.['topology.kubernetes.io/region'] ?? []);
   const there = networks.filter((network) => regions.some((region) => network.test(region)));

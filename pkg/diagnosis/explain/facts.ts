@@ -151,8 +151,7 @@ const withServing = (slices: readonly EndpointSlice[], service: Service, index: 
 };
 
 /** Published as ready by `publishNotReadyAddresses` while their Pods are not (kubernetes/kubernetes#124914). */
-const isPublishedOnly = ({ conditions }: Endpoint): boolean =>
-  conditions?.ready === true && conditions.serving === false;
+const isPublishedOnly = ({ conditions: own }: Endpoint): boolean => own?.ready === true && own.serving === false;
 
 export const conditionIn = ({ conditions }: FlowLoopSummary, type: FlowPolicyCondition['type']) =>
   conditions.find((condition) => condition.type === type);

@@ -76,8 +76,7 @@ export const scaleToShare: Fix = (facts) => {
 /** What a workload lacks so that its Pods are spread evenly, also after a roll-out; where it lacks nothing, new Pods. Undefined: not known. */
 const spreadOf = (workload: Workload, { service, version }: Facts): Fields | undefined => {
   const [own, ...others] = workload.spread.filter(({ topologyKey }) => topologyKey === LABEL_ZONE);
-  if (others.length > 0 || !hasConstraints(version) || !['Deployment', 'StatefulSet'].includes(workload.kind))
-    return undefined;
+  if (others[0] || !hasConstraints(version) || !['Deployment', 'StatefulSet'].includes(workload.kind)) return undefined;
   const revises = revisesPods(workload) && atLeast(version, MATCH_LABEL_KEYS_SINCE);
   const { maxSkew, whenUnsatisfiable, selectsOwn = false, byRevision = false } = own ?? {};
   if (maxSkew === 1 && whenUnsatisfiable === 'DoNotSchedule' && selectsOwn && (byRevision || !revises)) return RESTART;
@@ -112,8 +111,7 @@ export const whyNotSpread: Fix = (facts) =>
   });
 
 /** Where most clients are in the zone that has all Pods, spread alone keeps less there as long as nothing asks for zones. */
-const askAndSpread: Fix = (facts) =>
-  spreadOut(facts)?.length === 0 || elsewhere(facts)[2] !== undefined ? [] : both(spreadOut, ask)(facts);
+const askAndSpread: Fix = (facts) => (elsewhere(facts)[2] || !spreadOut(facts)?.[0] ? [] : both(spreadOut, ask)(facts));
 
 /** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];

@@ -118,6 +118,7 @@ export const sharedFault = ({ service, index }: Facts) => {
   return { why, remedy: `Take its annotation allow-shared-ip off, for an address of its own${OR}` };
 };
 
+const OLD_WEAVE = /\/weave-kube:v?(?:1|2\.[0-6])\./;
 /** Why it is not taken, and what helps; whether its load balancer asks for health. */
 export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
   const { service, endpoints, index, snapshot } = facts;
@@ -142,9 +143,7 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     asks,
     udp: ports.every(({ protocol }) => protocol === 'UDP'),
     externalIPs: externalIPs !== undefined,
-    weave: index.bypasses.containers.some(
-      ({ image, env }) => /\/weave-kube:v?(?:1|2\.[0-6])\./.test(image) && env['NO_MASQ_LOCAL'] !== '1',
-    ),
+    weave: index.bypasses.containers.some((own) => OLD_WEAVE.test(own.image) && own.env['NO_MASQ_LOCAL'] !== '1'),
     renamed: host && named && named !== nameOf(host) && hosting?.evidence.length === 0,
     windows: hosting?.router === 'kube-proxy-windows',
   };

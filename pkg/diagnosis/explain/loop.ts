@@ -54,8 +54,7 @@ export const withLoop = ({ loop: policy }: Facts, loop: readonly Cause[], given:
   const explaining = loop.filter(({ stage }) => stage !== 'prerequisite');
   if (explaining.length === 0) return given;
   // A plan that is lost again for want of admission: what is wrong there is the better answer.
-  if (policy !== undefined && conditionIn(policy, 'Effective')?.reason === 'WebhookUnavailable')
-    return [...given, ...explaining];
+  if (policy && conditionIn(policy, 'Effective')?.reason === 'WebhookUnavailable') return [...given, ...explaining];
   // No hints on purpose, or none planned: admission has no hints to keep.
   if (policy?.spread === true) return explaining;
   return [...explaining, ...given.filter(({ reason }) => reason !== 'WebhookSkipped')];

@@ -43,8 +43,7 @@ export const karpenterRemedy = (facts: Facts, workload: Workload, empty: readonl
   });
   const narrow = `NodePool ${listed(names)} (before Karpenter 0.32 a Provisioner) ${own.length === 0 ? `has Nodes in ${listed([...here])} only` : `does not allow ${listed(closed)}`}: have its requirements (\`topology.kubernetes.io/zone\`) and its subnets allow the others, or the Pods ask for labels that another one has. `;
   const unseen = own.length > 0 && closed.length === 0 ? '' : '; NodePool and subnets have to allow these zones';
-  const isHard =
-    (closed.length > 0 || workload.volumes === true) && zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
+  const isHard = (closed[0] || workload.volumes) && zoneConstraint(workload)?.whenUnsatisfiable === 'DoNotSchedule';
   // karpenter.sh "NodePools", spec.limits; aws/karpenter-provider-aws#5909
   const full = pools
     .filter((pool) => pool.full && empty.some((zone) => allows(pool, zone)))

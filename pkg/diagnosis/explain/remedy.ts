@@ -33,14 +33,11 @@ export interface Change {
   readonly patch: { readonly metadata?: Partial<Record<'annotations' | 'labels', Keys>>; readonly spec?: Fields };
 }
 
+type Target = Pick<Change, 'kind' | 'name'>;
 /** A change, or a line that shows something or is advice. */
 export type Step = Change | string;
 
-export const patchSpec = (spec: Fields, { kind, name }: Pick<Change, 'kind' | 'name'> = SERVICE): Change => ({
-  kind,
-  name,
-  patch: { spec },
-});
+export const patchSpec = (spec: Fields, { kind, name }: Target = SERVICE): Change => ({ kind, name, patch: { spec } });
 
 const SERVICE = { kind: 'Service', name: '{name}' };
 
@@ -232,8 +229,7 @@ export const tryChanges = (reason: CauseReason, changes: readonly Change[], befo
   const { facts } = before;
   const ways = waysOf(facts, changes);
   // Of a headless Service no data plane reads a hint.
-  if (ways === undefined || facts.service.spec?.clusterIP === 'None' || entersOtherwise(facts, changes))
-    return 'useless';
+  if (!ways || facts.service.spec?.clusterIP === 'None' || entersOtherwise(facts, changes)) return 'useless';
   // Hints that lend endpoints to other zones are no new trouble.
   const had = new Set<CauseReason>([...before.causes.map((cause) => cause.reason), 'HintedForOtherZone']);
   const others = neighbours(facts, changes).map((service) => judge(service, facts.index));

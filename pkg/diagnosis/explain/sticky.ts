@@ -178,8 +178,7 @@ export const stickyCauses = (facts: Facts): Cause[] => {
     return hashed(`Service ${name} has ${SCHEDULER} ${scheduler}`, scheduler === 'sh' ? 'of' : 'to');
   const native = callers.find(({ runner }) => runner.images.some((image) => TRAEFIK.image.test(image)));
   const kept = `Traefik sends to the cluster IP of Service ${name} (${native?.by}) and keeps its connections: requests go to the endpoints that these reached.`;
-  if (native !== undefined)
-    return /idle/i.test(native.runner.steering ?? '') ? [] : sticky(kept, NATIVE_REMEDY, 'used');
+  if (native) return /idle/i.test(native.runner.steering ?? '') ? [] : sticky(kept, NATIVE_REMEDY, 'used');
   // What goes around the cluster IP may balance requests, unless it passes connections on; webhooks have a port (istio/istio#11181).
   const past = bypasses.filter((own) => !(own.possible || own.passes || own.behind || own.client === 'kube-apiserver'));
   const taken = reused?.own.appProtocol ?? reused?.own.name ?? '';

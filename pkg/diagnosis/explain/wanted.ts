@@ -40,8 +40,7 @@ export const wantedReport = (facts: Facts) => {
     return asked('webhook', `label ${key}=${labels[key] ?? ''}`, strategy);
   }
   const annotation = `annotation ${annotationKey(facts)}`;
-  if (planned !== undefined)
-    return asked('webhook', `${annotation}=${topologyAnnotation(service, version) ?? ''}`, planned);
+  if (planned) return asked('webhook', `${annotation}=${topologyAnnotation(service, version) ?? ''}`, planned);
   const key = wish.source === 'trafficDistribution' ? 'spec.trafficDistribution' : annotation;
   if (wish.mode !== 'none') return asked(wish.source, `${key}=${wish.value}`);
   // An Etcd's client Service that asks for nothing itself: only admission writes these hints, where the namespace is labelled.
@@ -288,8 +287,7 @@ export const requestCauses = (facts: Facts): Cause[] => {
   const { service, wish } = facts;
   const { annotated, beside } = settingsFor(facts);
   // Where a data plane reads nothing else, it is there for that.
-  if (wish.reason === 'AnnotationWins' && !(annotated && beside === undefined))
-    return [cause('wanted', wish.reason, wish.message)];
+  if (wish.reason === 'AnnotationWins' && (beside || !annotated)) return [cause('wanted', wish.reason, wish.message)];
   // A proxy up to 1.30 reads the annotation, so both together are right where a label asks for the hints.
   if (wish.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
   // Beside the policy hints would change nothing.

@@ -199,8 +199,7 @@ const isRecognised = ({ router, certainty, evidence }: RouterAnswer): boolean =>
   certainty === 'seen' || (router === 'kube-proxy' && certainty === 'assumed' && evidence.length > 0);
 
 /** `Calico eBPF 3.29.1`. */
-export const answerTitle = ({ title, version }: RouterAnswer): string =>
-  version === null ? title : `${title} ${version}`;
+export const answerTitle = ({ title, version }: RouterAnswer): string => (version ? `${title} ${version}` : title);
 
 const judge = (service: Service, clients: Clients) => {
   const { router, node, nodes } = clients;

@@ -247,8 +247,7 @@ export const kubeProxyAnswer = (node: Node, input: KubeProxyInput, context: Answ
   if (agent !== undefined && own === undefined && stated.version === undefined)
     why.push(`its image names no version, so the kubelet's (${formatVersion(version)}) is assumed`);
   if (seen?.unseen === true && !atLeast(version, LOCKED_SINCE)) why.push(UNSEEN);
-  if (agent?.rolling === true)
-    why.push('a roll-out of its DaemonSet is under way, and its Pods are not among these objects');
+  if (agent?.rolling) why.push('a roll-out of its DaemonSet is under way, and its Pods are not among these objects');
   const draft = {
     router: 'kube-proxy',
     title: 'kube-proxy',

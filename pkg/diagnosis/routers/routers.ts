@@ -99,8 +99,7 @@ const planeAnswer = (plane: DataPlane<PlaneName>, scope: Scope, routes: Judged, 
   const image = versionOf(plane, agents);
   const version = stated?.ciliumVersion ?? image?.version;
   const found = versions.find(
-    ({ since, when = {} }) =>
-      (version === undefined || since === undefined || isSince(version, since)) && judge(plane, when, scope).holds,
+    ({ since, when = {} }) => (!version || !since || isSince(version, since)) && judge(plane, when, scope).holds,
   );
   const on = stated?.serviceTopology ?? follows.holds;
   const isUnknown = stated?.serviceTopology === undefined && follows.found.some(({ value }) => value === undefined);
@@ -124,15 +123,13 @@ const planeAnswer = (plane: DataPlane<PlaneName>, scope: Scope, routes: Judged, 
   };
   const agent = agents[0] ?? context.shown.get(plane.name);
   const named = agent === undefined ? [] : [{ object: objectTitle(agent), field: 'metadata.name', value: agent.name }];
+  const read = [...routes.found, ...follows.found].flatMap(({ evidence }) => evidence);
   const draft = {
     router: plane.name,
     title,
     version,
     doubts: why,
-    evidence: [
-      ...(image === undefined ? named : [image.evidence]),
-      ...[...routes.found, ...follows.found].flatMap(({ evidence }) => evidence),
-    ],
+    evidence: [...(image === undefined ? named : [image.evidence]), ...read],
     behaviour: isUnknown ? { ...UNKNOWN, source } : behaviourOf(rule, source, versions),
     notes: note && noted?.holds === true && (missingText(noted).length === 0 || hasProxy) ? [note.text] : [],
     proxy: proxy(),

@@ -61,5 +61,4 @@ export const waitingOf = (pod: KubernetesObject): string =>
 export const registrationsOf = ({ webhooks }: ClusterSnapshot): WebhookSummary[] =>
   itemsOf(webhooks).filter(({ name }) => name.endsWith(`.${GROUP}`));
 
-export const isUnseen = ({ unseen }: StatusEvidence, what: string): boolean =>
-  unseen.some((each) => each.what === what);
+export const isUnseen = ({ unseen }: StatusEvidence, what: string): boolean => unseen.some((own) => own.what === what);

@@ -70,8 +70,7 @@ const LED: ReadonlySet<string> = new Set([COMMANDS.settingsReconciler, COMMANDS.
 const leaderFindings = ({ component, replicas }: ComponentStatus, { namespace, leases }: InstallationStatus) => {
   if (!LED.has(component) || replicas.desired === 0) return [];
   const lease = leases.find((each) => each.purpose === 'leader' && each.component === component);
-  if (lease === undefined)
-    return when(true, 'NoLeader', `${component} in namespace ${namespace}: no Lease names a leader.`);
+  if (!lease) return when(true, 'NoLeader', `${component} in namespace ${namespace}: no Lease names a leader.`);
   const title = `Lease ${lease.namespace}/${lease.name}`;
   const age = lease.ageSeconds ?? 0;
   const dropped = component === COMMANDS.flowController && age >= DEAD_MANS_SWITCH_SECONDS;

@@ -17,8 +17,7 @@ import { installationStatuses, webhookStatuses } from './installations.ts';
 
 const UNKNOWN = 'unknown';
 
-const minorOf = (version: KubernetesVersion | undefined): string =>
-  version === undefined ? UNKNOWN : formatVersion(version);
+const minorOf = (version: KubernetesVersion | undefined): string => (version ? formatVersion(version) : UNKNOWN);
 
 const nodesOf = ({ nodes }: ClusterSnapshot) => {
   if (nodes.kind === 'unknown') return null;

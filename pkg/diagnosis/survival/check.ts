@@ -137,15 +137,11 @@ export const checkEvacuation = (
     requestsOf: (service) => all.filter(({ concerns }) => concerns(service)),
   });
   const beside = running.filter(({ zone }) => zone !== wanted.zone);
+  const led = byLeader(snapshot, report, wanted, beside);
   return {
     survival: report,
     /** Empty: it can go on. */
-    refusals: [
-      ...lastZone(snapshot, all),
-      ...byLeader(snapshot, report, wanted, beside),
-      ...byServices(report),
-      ...byRouters(report),
-    ],
+    refusals: [...lastZone(snapshot, all), ...led, ...byServices(report), ...byRouters(report)],
     /** Names of evacuations of other zones that run already and about which the check is as well. */
     beside: beside.map(({ name }) => name),
     writes: writesOf(snapshot, report, wanted.zone),

@@ -46,8 +46,7 @@ type Path = Readonly<{ label: string; endpoints: readonly Readonly<{ address: st
 
 /** A headless Service has no ports that proxies look at: all its addresses are in DNS. */
 const pathsOf = ({ service, slices, families }: Facts): Path[] => {
-  if (service.spec?.clusterIP === 'None')
-    return families.map(({ family, endpoints }) => ({ label: family, endpoints }));
+  if (service.spec?.clusterIP === 'None') return families.map(({ family: label, endpoints }) => ({ label, endpoints }));
   const ports = new Set(slices.flatMap((slice) => (slice.ports ?? []).map(({ name = '' }) => name)));
   return families.flatMap(({ family }) =>
     [...ports].map((port) => ({

@@ -187,8 +187,7 @@ export const askOf = (options: {
   const bare = slices.filter((slice) => !carrying.includes(slice) && slice.endpoints.length > 0);
   const mirrored = service.spec?.selector !== undefined;
   // One endpoint without hint, and proxies use none: a part of the slices would be as good as nothing.
-  if (carrying.length > 0 && (mirrored || bare.length === 0))
-    return { kind: 'planned', strategy, writable: carrying } as const;
+  if (carrying[0] && (mirrored || bare.length === 0)) return { kind: 'planned', strategy, writable: carrying } as const;
   if (slices.length > 0 && !mirrored) {
     const message = `the EndpointSlices of Service ${namespace}/${name}, which has no selector, do not carry its strategy label: their owner has to set it on them, or on the Endpoints`;
     return refused(strategy, 'NotMirrored', message);

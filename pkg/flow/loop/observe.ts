@@ -226,8 +226,7 @@ const observeCounted = (
   nothing: Observed,
 ): Observed | undefined => {
   const [each, rate, newest] = [coresPerUnit(known), steadyRate(past), past.at(-1)];
-  if (each === undefined || each.uncertainty > SURE_ENOUGH || rate === undefined || newest === undefined)
-    return undefined;
+  if (!each || each.uncertainty > SURE_ENOUGH || rate === undefined || newest === undefined) return undefined;
   if (observation.time - newest.at > COUNTED_LATELY_SECONDS) return undefined;
   const demand = Object.fromEntries(Object.entries(rate.rates).map(([zone, value]) => [zone, value * each.cores]));
   const seen = observeMeasured(policy, observation, { demand, sampledAt: newest.at }, nothing, each.uncertainty);
@@ -256,8 +255,7 @@ export const observe = (policy: LoopPolicy, state: LoopState, observation: Obser
     const counted = observeCounted(policy, observation, counting, nothing);
     return { ...(counted ?? observeLoads(policy, state, observation, nothing)), counting };
   }
-  if (measured !== undefined)
-    return measured.sampledAt > time ? nothing : observeMeasured(policy, observation, measured, nothing);
+  if (measured) return measured.sampledAt > time ? nothing : observeMeasured(policy, observation, measured, nothing);
   return observeLoads(policy, state, observation, nothing);
 };
 

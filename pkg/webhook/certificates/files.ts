@@ -83,8 +83,7 @@ const load = async (directory: string): Promise<HeldCertificate> => {
   });
   const { notBefore, notAfter } = readServingPair(pem, paths);
   if (ca === undefined) return { ...pem, notBefore, notAfter };
-  if (splitBundle(ca).length === 0)
-    throw new CertificateError('InvalidCertificate', `${bundle} holds no PEM certificate`);
+  if (!splitBundle(ca)[0]) throw new CertificateError('InvalidCertificate', `${bundle} holds no PEM certificate`);
   return { ...pem, notBefore, notAfter, caBundle: ca };
 };
 

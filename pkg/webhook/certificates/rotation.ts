@@ -66,8 +66,7 @@ const whyIssueServer = (stored: StoredFacts, policy: RotationPolicy, now: number
   if (server === undefined) return ['ServerMissing', 'there is no usable server certificate'];
   if (isNotYetValid(server, now))
     return ['ServerNotYetValid', `the server certificate is not valid before ${day(server.notBefore)}`];
-  if (server.missingNames.length > 0)
-    return ['NamesChanged', `the server certificate lacks ${server.missingNames.join(', ')}`];
+  if (server.missingNames[0]) return ['NamesChanged', `the server certificate lacks ${server.missingNames.join(', ')}`];
   if (server.issuer === 'unknown')
     return ['ForeignIssuer', 'the server certificate was not signed by the stored authority'];
   const bridge = previousSignsUntil(stored, policy, now);
