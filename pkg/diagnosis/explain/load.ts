@@ -3,11 +3,11 @@ import { LABEL_CONSIDER } from '../../apis/names.ts';
 import { countBy } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
-import type { Facts } from './facts.ts';
+import { type Facts, placedIn } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
 import { workloadTitle, zoneConstraint } from './scheduler.ts';
-import { byZone, placing } from './spread.ts';
+import { SPREAD_IN_ONE, byZone, placing } from './spread.ts';
 import { idlePods, waitingFor } from './waiting.ts';
 
 /** Times an even share: that of three Pods in two zones. Most Services exceed upstream's limit of 1.2 without complaints, and sums are not exact. */
@@ -125,4 +125,23 @@ export const prerequisiteCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const only = off.length === 0 ? '' : ` (${listed(off.map((item) => item.name))} only recommends)`;
   const fixed = `No HorizontalPodAutoscaler and no VerticalPodAutoscaler targets ${listed(scaled.map(workloadTitle))}${only}.`;
   return isFixed ? [cause('prerequisite', 'NoGrowth', fixed)] : [];
+};
+
+/** gardener/gardener docs/development/high-availability.md; gardener.cloud/blog/2026/04 on zone awareness */
+const PLACED = [
+  "Gardener's webhook for high availability keeps the Pods of this namespace",
+  'Nothing to do for clients of the same namespace; those of others may cross, but for an Istio ingress gateway in the same zone (Gardener from late 2022 on runs one for each zone of a Seed, unless `spec.settings.loadBalancerServices.zonalIngress.enabled` in that is false: gardener/gardener#6997, #12956). With `spec.settings.zoneSelection` in the Seed newer releases put the control plane of a new Shoot in a zone of its workers. A control plane has Pods in other zones with `spec.controlPlane.highAvailability.failureTolerance.type: zone` in its Shoot only.',
+] as const;
+
+/** kubernetes-sigs/cluster-api-provider-gcp#569 */
+const WORKERS = 'Nothing to do for traffic. Pods in other zones need Nodes there (Cluster API: `failureDomain` each).';
+
+/** One zone has all that could be clients; an endpoint on no Node may be anywhere, as those of a control plane. */
+export const singleCauses = ({ workloads, index, endpoints, clientZones }: Facts): Cause[] => {
+  const isConstrained = workloads.some((workload) => zoneConstraint(workload) !== undefined);
+  const [who, help = isConstrained ? SPREAD_IN_ONE : index.zones.size > 1 ? WORKERS : undefined] =
+    placedIn(workloads) === undefined ? ['All ready worker Nodes are'] : PLACED;
+  const isPlaced = endpoints.every(({ zone, nodeName }) => zone !== '' || nodeName !== '');
+  const evidence = `${who} in ${listed(clientZones)}.`;
+  return clientZones.length === 1 && isPlaced ? [cause('prerequisite', 'SingleZone', evidence, help)] : [];
 };

@@ -48,19 +48,22 @@ const barred = (facts: Facts, workload: Workload, zones: readonly string[]) => {
   const found = zones.flatMap((zone) => {
     const own = facts.index.nodesIn.get(zone) ?? [];
     const first = own[0] && why(own[0]);
-    return first === undefined || own.some((node) => why(node) === undefined) ? [] : [{ zone, own, first }];
+    const text = `every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`;
+    return first === undefined || own.some((node) => why(node) === undefined) ? [] : [{ own, text }];
   });
-  const reasons = found.map(
-    ({ zone, own, first }) => `every Node of ${zone} keeps them away (${listed(own.map(nameOf))}: ${first})`,
-  );
   if (found.length === 0) return undefined;
   // No Node of another place has these.
   const isPlace = asked.length > 0 && asked.every((own) => /\.kubernetes\.io\/(?:region|zone)=/.test(own));
   const grown = isPlace ? PINNED_REMEDY : `${autoscalerRemedy(facts, workload, zones)}${UNSELECTED_REMEDY}`;
   const byLabels = found.some(({ own: [node] }) => node && !selectsNode(terms, node)) ? grown : undefined;
   const isCordoned = !byLabels && found.every(({ own: [node] }) => node?.spec?.unschedulable === true);
-  const remedy = isCordoned ? CORDONED_REMEDY : (karpenterRemedy(facts, workload, zones) ?? byLabels);
-  return { text: `${workloadTitle(workload)}: ${reasons.join('; ')}.`, remedy };
+  const other = isCordoned ? CORDONED_REMEDY : karpenterRemedy(facts, workload, zones);
+  const isHeld = isPlace && byLabels !== undefined && other === undefined;
+  return {
+    text: `${workloadTitle(workload)}: ${found.map(({ text }) => text).join('; ')}.`,
+    remedy: other ?? byLabels,
+    isHeld,
+  };
 };
 
 export const hasFew = ({ makers, clientZones }: Facts): boolean =>
@@ -124,18 +127,22 @@ const APART_REMEDY =
 export const SPREAD_IN_ONE =
   'A topologySpreadConstraint counts only zones that have Nodes, and one zone satisfies it. For Pods in other zones run a Node in each, or let Pods wait for them with `minDomains` (Kubernetes 1.27 and newer), so that an autoscaler adds one.';
 
-/** Why zones have none of its Pods, and where a constraint is no remedy what is (else what the code says); `isFirst`: whatever else there is. */
+/** The remedy comes before others, unless Pods wait, or it may not run there. */
+type Sort = Partial<Record<'isFirst' | 'isVague' | 'isHeld', boolean>>;
+
+/** Why zones have none of its Pods, and where a constraint is no remedy what is; else what the code says. */
 export const placing = (facts: Facts, workload: Workload, zones: readonly string[]) => {
-  const say = (why: string, remedy?: string, isFirst = false) => ({ why, remedy, isFirst });
+  const say = (why: string, remedy?: string, sort: Sort = {}) => ({ why, remedy, ...sort });
   const { allowedZones, replicas, zoneAntiAffinity, volumes, apartInVain, apartByNode } = workload;
   const who = workloadTitle(workload);
   const onFargate = `The Pods of ${who} run on Fargate, which makes a Node for each Pod in a subnet that it picks.`;
-  if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, true);
+  if (runsOnFargate(facts)) return say(onFargate, FARGATE_REMEDY, { isFirst: true });
   const bars = barred(facts, workload, zones);
   const held = volumes === true ? VOLUMES_REMEDY : undefined;
-  if (bars !== undefined) return say(bars.text, bars.remedy ?? held ?? BARRED_REMEDY, true);
-  if (isPinned(workload, zones))
-    return say(`${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`, PINNED_REMEDY);
+  const sort = { isFirst: true, isVague: !bars?.remedy, isHeld: bars?.isHeld === true };
+  if (bars !== undefined) return say(bars.text, bars.remedy ?? held ?? BARRED_REMEDY, sort);
+  const pinned = `${who} may run in ${listed(allowedZones ?? [])} only (nodeSelector or node affinity).`;
+  if (isPinned(workload, zones)) return say(pinned, PINNED_REMEDY, { isHeld: true });
   const constraint = zoneConstraint(workload);
   const { maxSkew = 1, minDomains = 1, whenUnsatisfiable, byRevision = false } = constraint ?? {};
   const none = `${who} has a topologySpreadConstraint on ${LABEL_ZONE} ${SELECTS_NONE}.`;
@@ -225,12 +232,9 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
 const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]): string | undefined => {
   const first = found.find(({ isFirst }) => isFirst);
   const { remedy, causes } = waitingFor(facts);
-  if (first !== undefined)
-    return remedy && [VOLUMES_REMEDY, BARRED_REMEDY].includes(first.remedy ?? '')
-      ? remedy
-      : [remedy ?? '', first.remedy].join(' ').trim();
+  if (first !== undefined) return remedy && first.isVague ? remedy : [remedy ?? '', first.remedy].join(' ').trim();
   // Where it may not run no label makes it run.
-  if (found[0]?.remedy === PINNED_REMEDY && remedy === undefined) return isOfGardener(facts) ? OF_SHOOT : PINNED_REMEDY;
+  if (found[0]?.isHeld && remedy === undefined) return isOfGardener(facts) ? OF_SHOOT : PINNED_REMEDY;
   if (chosenBy(facts) === REVISION) return `${OF_ROLLOUT} ${found[0]?.remedy ?? `${SPREAD}.`}`;
   if (chosenBy(facts) !== '')
     return `${remedy ?? ''} What writes that label (an operator, an election) decides which Pods have it. Run so many that every zone keeps one with it, and spread them over zones: both are set where the operator, or the chart, takes replicas and constraints. ${remedy ? '' : (found[0]?.remedy ?? '')}`.trim();

@@ -90,10 +90,8 @@ export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: reado
       now?.rule.optIn && ` Or, with that switched on alone, ask by what it reads: ${behaviourOf(now.rule, '').needs}.`;
     const none = isOff ? `${SWITCHED}${by ?? ''}` : ', which follow hints.';
     // By hints clients of a zone reach no endpoint whose port they ask for there, before 1.20 (cilium/cilium#45214).
-    const instead =
-      new Set(traffics.map(({ count }) => count)).size > 1
-        ? ''
-        : ` Or ask by what this release reads: ${behaviour.needs}.`;
+    const isUneven = traffics.some(({ count }) => count !== traffics[0]?.count);
+    const instead = isUneven ? '' : ` Or ask by what this release reads: ${behaviour.needs}.`;
     const how = behaviour.hints === 'none' ? none : `: they read what this Service asks by.${instead}`;
     if (version === null || later === null || (now && isRead(now.rule))) return [];
     return [`Update ${title} to ${later} or newer${how}`];
@@ -135,8 +133,7 @@ const installerOf = ({ labels, release: helm }: Facts['index']['bypasses']['daem
   const [release, set] = [labels['helm.toolkit.fluxcd.io/name'], labels['kustomize.toolkit.fluxcd.io/name']];
   if (release !== undefined)
     return `# Flux owns it: loadBalancer.serviceTopology: true under spec.values of HelmRelease ${release} (under key cilium where its chart wraps that of Cilium), then restart the agents`;
-  if (set !== undefined)
-    return `# Flux owns it: the same value in the source of Kustomization ${set}, then restart the agents`;
+  if (set) return `# Flux owns it: the same value in the source of Kustomization ${set}, then restart the agents`;
   if (labels['app.kubernetes.io/managed-by'] === 'kops')
     return '# kops owns it: spec.networking.cilium.enableServiceTopology: true in its Cluster, then kops update';
   return helm === 'rke2-cilium'
@@ -157,9 +154,8 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
   const { optIn } = ciliumRule(imageVersion(`cilium:${version}`));
   if (optIn === undefined || (facts.wish.mode === 'same-node' && !isOptedIn(facts.service, optIn))) return [BY_GUIDE];
   if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
-  const lines = CILIUM_TOPOLOGY_ON.map((line) =>
-    line.replaceAll('kube-system', agent?.namespace ?? 'kube-system').replace('{version}', version),
-  );
+  const { namespace: at = 'kube-system' } = agent ?? {};
+  const lines = CILIUM_TOPOLOGY_ON.map((line) => line.replaceAll('kube-system', at).replace('{version}', version));
   if (agent?.release === undefined || agent.release === 'cilium') return agent?.release ? lines.slice(0, 2) : lines;
   return [`# in the values of Helm's release ${agent.release}, by what made it; else:`, ...lines.slice(2)];
 };
@@ -222,8 +218,10 @@ export const crossingCauses = ({ options, routes, index }: Facts, effective: boo
   return [cause('used', 'ProxyMissedItsZone', evidence)];
 };
 
-/** Who would find an endpoint on its own Node, as the Service asks, and looks at zones only. */
-export const nodeCauses = ({ wish, nodes, hosts, index: { routers } }: Facts): Cause[] => {
+/** That there is none, or who would find an endpoint on its own Node, as the Service asks, and looks at zones only. */
+export const nodeCauses = ({ wish, nodes, hosts, name, index: { routers } }: Facts): Cause[] => {
+  const none = `No ready Node is known: nothing can be said about clients of Service ${name}.`;
+  if (nodes.length === 0) return [cause('used', 'NoNodes', none)];
   if (wish.mode !== 'same-node') return [];
   const isBlind = ({ router, behaviour: { hints } }: RouterAnswer) =>
     hints === 'zone' || (hints === 'none' && router === 'cilium');

@@ -191,7 +191,7 @@ export const waitingFor = (facts: Facts) => {
 /** kubernetes/kubernetes#82494 */
 const UNREADY =
   'See why Pods there are not ready: probes, readiness gates. Some programs keep Pods that stand by for a leader not ready: nothing is to be mended there. Where all its containers are, kubelet has not said so since its Node was away: delete the Pod.';
-export const STANDBY =
+const STANDBY =
   'Nothing to mend where these Pods stand by: one is active, by design the others are not ready, and no setting of the Service keeps clients near. So that a zone may fail, spread all of them: a topologySpreadConstraint on `topology.kubernetes.io/zone`.';
 /** One of their Pods is active, by an argument or image: fluxcd/flux2#4423; ibm-messaging/mq-helm#42, #79; zabbix/zabbix-docker#931. */
 const TURNS = /leader-elect|\/(?:mq|ibm-mq[\w-]*|zabbix-server-\w+)[:@]/;
@@ -221,9 +221,10 @@ export const idlePods = (facts: Facts, zones: readonly string[]) => {
   const is = unready.length > 0 ? `not ready.${said}` : 'ready, and in no slice of the Service.';
   const isLost = index.zoneOf.size > 0 && unready.every(({ nodeName }) => !index.zoneOf.has(nodeName));
   const isOne = endpoints.length === 1 && facts.makers.some((own) => TURNS.test([...own.images, own.steering].join()));
-  const usual = isOne && !unready.some(({ waits }) => waits) ? STANDBY : said === '' ? UNREADY : AS_SAID;
+  const isStandby = isOne && unready.length > 0 && !isLost && !unready.some(({ waits }) => waits);
+  const usual = isStandby ? STANDBY : said === '' ? UNREADY : AS_SAID;
   const remedy = unready.length === 0 ? UNLISTED : isLost ? LOST : usual;
-  return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere };
+  return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere, isStandby };
 };
 
 /** What Pods lack that have all other labels of the selector (OT-CONTAINER-KIT/redis-operator#1153), or what those have that are meant (restatedev/restate#3905). */
@@ -263,12 +264,10 @@ export const emptyFamily = (facts: Facts, { family, label, endpoints, drained }:
   const { text, remedy: idle, causes } = waitingFor(facts);
   const remedy = others ?? (isAnsweredOnNodes(facts) ? AUTO_DNS_REMEDY : (causes[0]?.remedy ?? idle ?? unwritten));
   if (isUnlisted(facts)) return [{ ...cause('given', 'NoEndpoints', NONE_READ, remedyOf('NoNodes')), fix: [] }];
-  if (all.length === 0)
-    return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
+  if (!all[0]) return [cause('given', 'NoEndpoints', `Service ${name} has ${none}.${text || lackText(facts)}`, remedy)];
   const isPortless = own.every((slice) => isControllerSlice(slice) && !slice.ports?.length) && service.spec?.ports?.[0]; // kubernetes/kubernetes#109627
   const portless = `No container of the Pods of Service ${name} has a port of the name that \`targetPort\` gives: its${label} EndpointSlices list no port, and every connection fails.`;
-  if (endpoints.length > 0)
-    return isPortless ? [{ ...cause('given', 'NoEndpoints', portless, PORT_REMEDY), fix: [] }] : [];
+  if (endpoints[0]) return isPortless ? [{ ...cause('given', 'NoEndpoints', portless, PORT_REMEDY), fix: [] }] : [];
   const weightless = `${drainedText(drained)}, and no other endpoint of Service ${name} is ready.`;
   if (drained.length > 0) return [cause('given', 'NoReadyEndpoints', weightless, UNDRAIN)];
   const unready = `None of the ${counted(all.length, `${label} endpoint`.trimStart())} of Service ${name} is ready`;
