@@ -48,7 +48,8 @@ export const spreadBy = (workload: Workload, { nodes }: Pick<Facts, 'nodes'>): s
   if (constraint === undefined) {
     const by = workload.zoneAntiAffinity ? `podAntiAffinity on ${LABEL_ZONE}` : 'nothing spreads its Pods over zones';
     const drawn = workload.drawn === undefined ? '' : `, its podAffinity ${DRAWN[workload.drawn]}`;
-    return `${workloadTitle(workload)}: ${by}${drawn}`;
+    const held = workload.allowedZones ? ` (they may run in ${listed(workload.allowedZones)} only)` : '';
+    return `${workloadTitle(workload)}: ${by}${held}${drawn}`;
   }
   const { maxSkew, whenUnsatisfiable, selectsOwn } = constraint;
   const isBlind = whenUnsatisfiable === 'ScheduleAnyway' && nodes.every((node) => zoneOfNode(node) === ''); // kubernetes/kubernetes#122278, #127310
