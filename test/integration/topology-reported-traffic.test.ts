@@ -1298,6 +1298,20 @@ const ROWS: readonly ReportedRow[] = [
     /target type ip \(\S+-nlb-target-type: ip`, AWS Load Balancer Controller\)/,
     /aws-ip-targets/,
   ],
+  [
+    'https://github.com/helm/charts/issues/13862',
+    {
+      endpoints: ['a', 'a', 'b'],
+      annotations: { [`${AWS}-backend-protocol`]: 'tcp' },
+      spec: { type: 'LoadBalancer' },
+      pods: {},
+      extra: [nodeWith('node-c', 'c')],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside enters .*\(PodsNotSpread\)$/,
+    /First cause LoadBalancerTraffic .* PodsNotSpread No ready endpoint/,
+  ],
   // Also digitalocean-cloud-controller-manager#811, kubernetes/cloud-provider-openstack#1287
   [
     'https://github.com/hetznercloud/hcloud-cloud-controller-manager/issues/502',

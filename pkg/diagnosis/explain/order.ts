@@ -155,7 +155,7 @@ const ORDER: readonly { say: Find; code?: CauseReason; stage?: Stage; when?: Whe
   { say: used, code: 'NoBackendForZone' },
   // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
   { say: spread, when: (facts) => !isHeld(facts) && (isAlone(facts) || inOneZone(facts)) },
-  { say: spread, when: (facts) => !isHeld(facts) && isUnmet(facts) && !isLocal(facts) },
+  { say: spread, when: (facts) => !isHeld(facts) && isUnmet(facts) && !isLocal(facts) && !isHop(facts) },
   { say: outside, stage: 'effective' },
   { say: spread, when: isUnmet },
   { say: blindCauses },
