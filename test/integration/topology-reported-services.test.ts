@@ -3398,6 +3398,20 @@ const ROWS: readonly ReportedRow[] = [
     /-hints: auto|under spec\.trafficDistribution/,
   ],
   [
+    'https://github.com/open-telemetry/opentelemetry-operator/issues/1018',
+    {
+      version: '1.23.17',
+      nodes: ['a', 'b'],
+      spec: { ports: [{ name: 'otlp-grpc', port: 4317 }] },
+      pods: null,
+      extra: [OF_DAEMON_SET, ON_SECOND],
+    },
+    'NotWanted',
+    'NotRequested',
+    /^✗ not wanted: .*; clients may keep to one endpoint/,
+    /→ Every Node has an endpoint: internalTrafficPolicy Local .* Also StickyClients/,
+  ],
+  [
     'https://github.com/openshift/sdn/pull/320',
     {
       spec: { type: 'NodePort', externalTrafficPolicy: 'Local' },

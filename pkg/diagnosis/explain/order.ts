@@ -142,7 +142,7 @@ const ORDER: readonly { say: Find; code?: CauseReason; stage?: Stage; when?: Whe
   { say: entry, when: (facts) => isWanted(facts) || !isPicked(facts) },
   { say: failingCauses },
   { say: stickyCauses, stage: 'used', when: isSticky },
-  { say: stickyCauses, when: (facts) => isSticky(facts) && !canAsk(facts) && !isHop(facts) },
+  { say: stickyCauses, when: (facts) => isSticky(facts) && !canAsk(facts) && !isHop(facts) && !isNear(facts) },
   { say: strayCauses },
   { say: behindCauses },
   // k8ssandra/k8ssandra#380
