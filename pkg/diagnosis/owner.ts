@@ -221,10 +221,8 @@ const byTool: By = ({ labels, annotations }) =>
   )[0];
 
 /** fluxcd.io/flux/faq: kustomize-controller undoes what kubectl changes; Helm's releases are compared only where that is switched on. */
-const byKustomization: By = ({ labels, managers }) =>
-  labels['helm.toolkit.fluxcd.io/name'] === undefined && managers.has('kustomize-controller')
-    ? 'Flux owns it: make the change in its source'
-    : undefined;
+const byKustomization: By = ({ managers }) =>
+  managers.has('kustomize-controller') ? 'Flux owns it: make the change in its source' : undefined;
 
 const byHelmRelease: By = (question) => {
   const release = question.labels['helm.toolkit.fluxcd.io/name'];
@@ -295,8 +293,8 @@ const OWNERS: readonly (readonly [by: By, reverts: boolean])[] = [
   [byK3s, true],
   [byOperator, true],
   [byTool, true],
-  [byKustomization, true],
   [byHelmRelease, false],
+  [byKustomization, true],
   [byArgo, false],
   [byHelm, false],
   [byPolicy, false],

@@ -81,7 +81,8 @@ export const createSettingsController = (
     const namespace = caches.namespaces.get({ name: decision.namespace });
     if (namespace === undefined) return undefined;
     const wanted = wantedLabels(decision, namespace, false);
-    return wanted === undefined ? namespace : writeLabels(namespace, defined(wanted), client, signal);
+    if (wanted === undefined) return namespace;
+    return writeLabels(namespace, defined(wanted), client, signal);
   };
 
   const carryOut = async (decision: NamespaceDecision, signal: AbortSignal): Promise<Result> => {
@@ -102,7 +103,8 @@ export const createSettingsController = (
     const { namespace } = decision;
     const since = keptIn(ownerless, namespace, () => clock.monotonic());
     const afterMs = since + RELEASE_AFTER_MS - clock.monotonic();
-    return afterMs > 0 ? { kind: 'requeue', afterMs } : carryOut(decision, signal);
+    if (afterMs > 0) return { kind: 'requeue', afterMs };
+    return carryOut(decision, signal);
   };
 
   const ownerOfName = ownersIn(caches, config);
