@@ -63,6 +63,7 @@ const UNPLACED = {
 };
 const WAITING = { ...podOf('web-9', { containers: [] }), status: { phase: 'Pending' } };
 const NOT_SERVING = { conditions: { ready: true, serving: false } };
+const NEITHER = ['a', 'b'].map((zone) => ({ addresses: [zone], zone, ...NOT_SERVING }));
 const ON_C = { nodeName: 'node-2', containers: [] };
 const OF_POD = { kind: 'Pod', namespace: 'shop', name: 'web-9' };
 const NO_ADDRESS = { ...WAITING, kind: 'Event', involvedObject: OF_POD, type: 'Warning', message: 'no IP address' };
@@ -545,6 +546,14 @@ const ROWS: readonly ReportedRow[] = [
     /Pod web-0 there is not ready\. → No Node of these Pods is ready\. .*`--force`/,
   ],
   [
+    'https://github.com/redpanda-data/redpanda-operator/issues/382',
+    { endpoints: [], extra: [UNREADY, podOf('web-1', ON_C), { ...OLDER, status: UNPULLED }] },
+    'NotWanted',
+    'NoReadyEndpoints',
+    /^✗ no endpoint is ready$/,
+    /A container waits: .* → Mend what that says .* health of all .* fails in each while one is down/,
+  ],
+  [
     'https://github.com/restatedev/restate/issues/3905',
     { spec: { selector: { name: 'web' } }, endpoints: [] },
     'NotWanted',
@@ -926,9 +935,9 @@ const ROWS: readonly ReportedRow[] = [
       extra: [WAITING],
     },
     'Effective',
-    'NodesInOneZone',
+    'PodsWaiting',
     /^! 100 %/,
-    /PodsWaiting Pod web-9 waits for a Node: minDomains of its topologySpreadConstraint asks for 2 zones/,
+    /Pod web-9 waits for a Node: minDomains of its topologySpreadConstraint asks for 2 zones/,
     /kubectl (?:scale|patch)/,
   ],
   [
@@ -3007,16 +3016,7 @@ const ROWS: readonly ReportedRow[] = [
   ],
   [
     'https://github.com/redpanda-data/helm-charts/issues/1002',
-    {
-      spec: { publishNotReadyAddresses: true },
-      endpoints: [],
-      extra: [
-        sliceOf(
-          'web-1',
-          ['a', 'b'].map((zone) => ({ addresses: [zone], zone, ...NOT_SERVING })),
-        ),
-      ],
-    },
+    { spec: { publishNotReadyAddresses: true }, endpoints: [], extra: [sliceOf('web-1', NEITHER)] },
     'NotWanted',
     'PublishedNotReady',
     /^✗ not all of its Pods are ready/,

@@ -146,7 +146,7 @@ const ORDER: readonly { say: Find; code?: CauseReason; stage?: Stage; when?: Whe
   { say: strayCauses },
   { say: behindCauses },
   // k8ssandra/k8ssandra#380
-  { say: waiting, when: (facts) => !isWanted(facts) || isHeadless(facts) },
+  { say: waiting, when: (facts) => !isWanted(facts) || isHeadless(facts) || facts.clientZones.length < 2 },
   // A drain comes first, also for slices that no controller of Kubernetes writes.
   { say: spread, when: (facts) => (inOneZone(facts) && isFree(facts)) || isDrained(facts) },
   { say: kind },

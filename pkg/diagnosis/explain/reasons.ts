@@ -7,6 +7,9 @@ const USE_FIELD = 'Or replace the annotation by `spec.trafficDistribution` (1.31
 /** `1.34 to 1.36`. */
 export const LATE_ZONE_VERSIONS = MISSES_LATE_ZONE.map((minor) => `1.${minor}`).join(' to ');
 
+/** redpanda-data/helm-charts#584, #1002, redpanda-data/redpanda-operator#382 */
+export const OF_ALL =
+  'A readinessProbe that asks for the health of all (`rpk cluster health` of the chart of Redpanda, by design) fails in each while one is down: mend that one, or have the probe ask its own Pod alone.';
 export const SPREAD =
   'Add a topologySpreadConstraint with `topologyKey: topology.kubernetes.io/zone`, `maxSkew: 1` and `whenUnsatisfiable: DoNotSchedule`';
 

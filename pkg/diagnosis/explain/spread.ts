@@ -207,9 +207,7 @@ export const chosenBy = ({ service, pods, workloads: [own, ...more], index, ref 
   const isOther = ({ podLabels: { [REVISION]: other }, replicas, marks }: Workload): boolean =>
     other !== service.spec?.selector?.[REVISION] && replicas > 0 && marks?.ownerReferences?.[0]?.name === own?.name;
   if (service.spec?.selector?.[REVISION] && index.workloads.get(ref.namespace)?.some(isOther)) return REVISION;
-  const { kind = '', name = '' } = service.metadata?.ownerReferences?.[0] ?? {};
-  const of = kind === 'ShareManager' ? name : NaN;
-  const member = selector.find(([key, value]) => key === 'statefulset.kubernetes.io/pod-name' || value === of);
+  const member = selector.find(([key]) => /^(?:statefulset\S+\/pod-name|longhorn\.io\/share-manager)$/.test(key));
   if (member !== undefined) return member[0];
   /** By which key others differ that have some of these labels. */
   const differing = (others: readonly StringMap[]): string =>

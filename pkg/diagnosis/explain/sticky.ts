@@ -69,13 +69,13 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   'Take gRPC with `round_robin` and the name of a headless Service after `dns:///`, have `otlphttp` exporters open a connection for each request (`disable_keep_alives: true` of Collectors after September 2023; their receivers limit no age of connections over HTTP), or put a proxy in between that balances requests (a mesh, a Gateway).':
     /(?:^|-)otlp-?http(?:-|$)|^4318$/, // open-telemetry/opentelemetry-collector#5964, #8260, #9211; opentelemetry-go#5838
   'Have fluentd connect anew after so many writes: `reload_connections true` and `reload_after`, with `sniffer_class_name Fluent::Plugin::ElasticsearchSimpleSniffer` (the sniffer that is there without it goes to Pods).':
-    /fluentd\S* to .*(?:elasticsearch|opensearch)/, // uken/fluent-plugin-elasticsearch#459; temporalio/temporal#1334, temporalio/sdk-java#351; launchdarkly/ld-relay#92
+    /fluentd\S* to .*(?:elasticsearch|opensearch)/, // uken/fluent-plugin-elasticsearch#459
   'Lower `frontend.keepAliveMaxConnectionAge` in the dynamic configuration of Temporal (5 minutes where it is not set): clients then choose anew.':
-    /temporalio\/server[:@]/,
+    /temporalio\/server[:@]/, // temporalio/temporal#1334, temporalio/sdk-java#351
   'Have ratelimit end connections: `GRPC_MAX_CONNECTION_AGE` and `GRPC_MAX_CONNECTION_AGE_GRACE` of images after September 2021. Or have Envoy balance over Pods: it takes all of a headless Service (`STRICT_DNS`).':
     /envoyproxy\/ratelimit[:@]/, // envoyproxy/ratelimit#288
   'Limit the time for which streams of clients stay open: `MAX_CLIENT_CONNECTION_TIME` of ld-relay (from 6.0 on).':
-    / to .*\/ld-relay[:@]/,
+    / to .*\/ld-relay[:@]/, // launchdarkly/ld-relay#92
   [OF_AGE]:
     /(?:^|-)(?:grpcs?|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/, // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964, #9129), openimsdk/open-im-server#2164.
   'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).':

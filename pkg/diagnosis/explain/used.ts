@@ -11,7 +11,7 @@ import type { Fix } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { workloadTitle } from './scheduler.ts';
 import { racedNodes } from './snapshot-index.ts';
-import { type Cause, LATE_ZONE_VERSIONS, cause, counted, listed, remedyOf, saying } from './reasons.ts';
+import { type Cause, LATE_ZONE_VERSIONS, OF_ALL, cause, counted, listed, remedyOf, saying } from './reasons.ts';
 
 /** By endpoints that are not ready, which complete hints do not have. */
 const OF_UNREADY: ReadonlySet<Reason> = new Set(['UnreadyForZone', 'UnusedWithoutHint', 'TerminatingForZone']);
@@ -233,9 +233,7 @@ export const nodeCauses = ({ wish, nodes, hosts, name, index: { routers } }: Fac
 
 const ONE_NUMBER =
   'Have all its Pods use one number for the port, or update the controller (haproxytech/kubernetes-ingress#777).';
-/** redpanda-data/helm-charts#584, #1002, redpanda-data/redpanda-operator#382 */
-const NONE_READY =
-  'See why none of its Pods is ready: until one is, `publishNotReadyAddresses: false` would leave no endpoint. A readinessProbe that asks for the health of all (`rpk cluster health` of the chart of Redpanda, by design) fails in each while one is down: mend that one, or have the probe ask its own Pod alone.';
+const NONE_READY = `See why none of its Pods is ready: until one is, \`publishNotReadyAddresses: false\` would leave no endpoint. ${OF_ALL}`;
 
 /** Peers find one another by a headless Service before they are ready. */
 export const failingCauses = (facts: Facts): Cause[] => {

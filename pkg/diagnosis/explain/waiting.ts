@@ -8,7 +8,7 @@ import { itemsOf } from '../snapshot.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
-import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
+import { type Cause, OF_ALL, cause, counted, listed, remedyOf } from './reasons.ts';
 import { allows, hardSpread, workloadTitle, zoneConstraint } from './scheduler.ts';
 
 /** What hard constraints count although every Node there keeps the Pods away. */
@@ -223,7 +223,8 @@ export const idlePods = (facts: Facts, zones: readonly string[]) => {
   const isOne = endpoints.length === 1 && facts.makers.some((own) => TURNS.test([...own.images, own.steering].join()));
   const isStandby = isOne && unready.length > 0 && !isLost && !unready.some(({ waits }) => waits);
   const usual = isStandby ? STANDBY : said === '' ? UNREADY : AS_SAID;
-  const remedy = unready.length === 0 ? UNLISTED : isLost ? LOST : usual;
+  const isPartly = endpoints.length === 0 && unready.some(({ waits }) => waits) && unready.some(({ waits }) => !waits);
+  const remedy = unready.length === 0 ? UNLISTED : isLost ? LOST : `${usual}${isPartly ? ` ${OF_ALL}` : ''}`;
   return { text: ` Pod ${listed(idle.map(({ name }) => name))} there is ${is}`, remedy, everywhere, isStandby };
 };
 
