@@ -1275,7 +1275,7 @@ const ROWS: readonly ReportedRow[] = [
     'Effective',
     'LoadBalancerTraffic',
     /enters through Nodes in the zone of its address/,
-    /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`.* in releases from 2026 on, .* make it anew with /,
+    /sends back to the Node of the client times out.* use the cluster IP .*`preserve_client_ip\.enabled=false`.* in releases from 2026 on, .* make the Service anew with /,
   ],
   [
     'https://github.com/kubernetes/ingress-nginx/issues/6758',

@@ -174,7 +174,7 @@ const SHUTS_OUT: readonly [by: string, mode: string, on: RegExp, who: string, al
 ];
 
 const NO_HAIRPIN =
-  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller; for type `nlb` without its class the cloud provider serves the Service: it reads that annotation in releases from 2026 on, and no target type; before, make it anew with `service.beta.kubernetes.io/aws-load-balancer-type: external`)';
+  'have target type ip, or `preserve_client_ip.enabled=false` in the annotation `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes` (both of the AWS Load Balancer Controller; the cloud provider, which serves type `nlb` without its class, reads that annotation in releases from 2026 on, and no target type: before, make the Service anew with `service.beta.kubernetes.io/aws-load-balancer-type: external`)';
 
 /** By annotations and class, where targets are known to be instances. aws/amazon-vpc-cni-k8s#840, #2505, kubernetes/cloud-provider-aws#53, #1160, #1314, kubernetes/ingress-nginx#7900, kubernetes-sigs/aws-load-balancer-controller#1953 */
 const HAS_HAIRPIN =

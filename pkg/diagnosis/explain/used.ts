@@ -118,12 +118,12 @@ export const ownedRemedy = ({ daemonSets, labels }: Facts['index']['bypasses']):
   return isShoot && agent?.release === undefined ? GARDENER_REMEDY : undefined;
 };
 
+const OF_EKSA = '# EKS Anywhere writes it back: spec.clusterNetwork.cniConfig.cilium.helmValues of its Cluster';
 const CILIUM_TOPOLOGY_ON = [
   '# helm upgrade cilium cilium/cilium -n kube-system --version {version} --reuse-values --set loadBalancer.serviceTopology=true',
   '# kubectl -n kube-system rollout restart daemonset/cilium',
   // ovh/public-cloud-roadmap#1079, kubernetes-sigs/kubespray#12375, aws/eks-anywhere#10222
-  '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart',
-  '# what installs it by other means writes its own values back: kubespray cilium_extra_values of the inventory (2.29.1 has it), EKS Anywhere spec.clusterNetwork.cniConfig.cilium.helmValues of its Cluster',
+  '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart; what installs it otherwise writes its own values back (kubespray: cilium_extra_values of the inventory, which 2.29.1 has)',
 ];
 
 const BY_GUIDE = '# one minor release at a time (upgrade guide of Cilium), with `loadBalancer.serviceTopology: true`';
@@ -153,7 +153,7 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
   // A release that reads nothing, or no hints for Nodes, has to go first.
   const { optIn } = ciliumRule(imageVersion(`cilium:${version}`));
   if (optIn === undefined || (facts.wish.mode === 'same-node' && !isOptedIn(facts.service, optIn))) return [BY_GUIDE];
-  if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return CILIUM_TOPOLOGY_ON.slice(-1);
+  if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return [OF_EKSA];
   const { namespace: at = 'kube-system' } = agent ?? {};
   const lines = CILIUM_TOPOLOGY_ON.map((line) => line.replaceAll('kube-system', at).replace('{version}', version));
   if (agent?.release === undefined || agent.release === 'cilium') return agent?.release ? lines.slice(0, 2) : lines;
