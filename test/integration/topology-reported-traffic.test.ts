@@ -1102,7 +1102,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'ZoneFailsHealthCheck',
     /Nodes that routers pick \(routes of kube-vip; .*\); Nodes without one of its Pods drop it/,
-    /set it, or update it \(before spring 2026 .*: #1442\)/,
+    /set it, or update it \(releases before spring 2026 .*: #1442\)/,
   ],
   [
     'https://github.com/kube-vip/kube-vip/issues/729',

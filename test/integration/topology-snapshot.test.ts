@@ -150,8 +150,13 @@ describe('kubectl topology snapshot', () => {
       'rke2.io/node-args': '["server","--token=s3cr3t"]',
     };
     const foreign = { name: 'own', namespace: 'kube-system' };
+    const ofBalancer = {
+      'load-balancer.hetzner.cloud/uses-proxyprotocol': 'false',
+      'load-balancer.hetzner.cloud/name': 's3cr3t',
+    };
     const text = snapshotOf([
       daemonSet,
+      service({ metadata: { annotations: ofBalancer } }),
       { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: foreign },
       { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', annotations } },
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: foreign, data: { password: 's3cr3t' } },
@@ -160,6 +165,8 @@ describe('kubectl topology snapshot', () => {
     expect(text).to.contain('TopologyAwareHints=false').and.to.contain('FELIX_BPFENABLED').and.not.to.contain('s3cr3t');
     expect(text).to.contain('"--config"').and.to.contain('{"k3s.io/node-args":"[\\"--disable-kube-proxy\\"]"}');
     expect(text).not.to.contain('Secret').and.not.to.contain('"own"');
+    // Whether it is switched on decides; a name does not.
+    expect(text).to.contain('/uses-proxyprotocol":"false"').and.to.contain('hetzner.cloud/name":""');
   });
 
   for (const [name, secret] of Object.entries(SECRETS_TO_PLANT)) {

@@ -71,16 +71,16 @@ const routerWithoutSecrets = ({ calls: _, ...router }: RouterObject): RouterObje
     name,
     image,
     args: keptArgs(args),
-    env: entriesOf(env, (own) => /^(?:FELIX_BPFENABLED|svc_election|bgp_enable|vip_arp)$/.test(own)),
+    env: entriesOf(env, (own) => /^(?:FELIX_BPFENABLED|svc_election|bgp_enable|vip_arp|vip_routingtable)$/.test(own)),
   })),
 });
 
 const keptAnnotations = (annotations: StringMap): StringMap =>
   Object.fromEntries(
     Object.entries(annotations).flatMap(([name, text]) => {
-      // Which load balancer it is shows in the name.
+      // Which load balancer it is shows in the name, and whether it is switched on in the value.
       if (!steersClient(name) && !ANNOTATIONS.some((prefix) => name.startsWith(prefix)))
-        return namesBalancer(name) ? [[name, '']] : [];
+        return namesBalancer(name) ? [[name, /^(?:true|false)$/.exec(text)?.[0] ?? '']] : [];
       if (!name.endsWith('.io/node-args')) return [[name, text]];
       const [disables] = DISABLES_PROXY.exec(text) ?? [];
       return disables === undefined ? [] : [[name, `[${disables}]`]];

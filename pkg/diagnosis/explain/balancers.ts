@@ -42,7 +42,7 @@ const OPENELB_ANY = `OpenELB was seen to announce from Nodes without a Pod (open
 const ELECTION = 'svc_election';
 const ANY_OF_SET = `of its DaemonSet may announce with ${ELECTION} in its environment (from 0.5 on; it prefers none: kube-vip/kube-vip#814, open; \`Local\` needs it, and that DaemonSet on Nodes with Pods: #980)`;
 const NO_AFFINITY = `PureLB announces addresses of local pools from Nodes without a Pod (purelb/purelb#67): set its annotation \`purelb.io/node-affinity: service-endpoints\` (from 0.17). ${ANYWHERE}`;
-const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it, or update it (before spring 2026 it put the address on every Node in routing table mode: #1442). ${ANYWHERE}`;
+const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it, or update it (releases before spring 2026 were seen to put the address on every Node in routing table mode: #1442). ${ANYWHERE}`;
 
 // metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
 const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set \`ipvs.strictARP: true\` in the ConfigMap of kube-proxy.`;
