@@ -160,7 +160,7 @@ const missedText = (report: Explanation): string => {
   const learned = scope.around.filter(({ client }) => client === 'members' || client === 'headless-service');
   const isLed = scope.foreign || learned.some(({ possible, behind }) => !possible && behind !== true);
   const around = effective.inZoneShare === null ? [] : aroundTexts(report, isLed ? 'its cluster IP' : 'it');
-  const isPast = scope.foreign && !scope.around.some(({ leads }) => leads);
+  const isPast = scope.foreign && !scope.around.some(({ firstContact }) => firstContact);
   const others = isPast ? [entersText(report), ...around] : [...around, entersText(report)];
   const limits = limitTexts(report);
   const first = causes[0]?.says ?? LIMITS.find(([own, text]) => own === cause && limits.includes(text))?.[1] ?? '';

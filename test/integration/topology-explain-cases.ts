@@ -87,7 +87,7 @@ const BY_VERDICT: Readonly<Record<Explanation['verdict'], readonly Row[]>> = {
     ['no-endpoints', 'NoEndpoints', /no endpoint in its EndpointSlices/],
     ['no-ready-endpoints', 'NoReadyEndpoints', /None of the 2 endpoints/],
     ['imported', 'NoSelector', /copies of those of cluster one and two\.$/],
-    ['no-selector', 'NoSelector', /0 of its 3 ready endpoints carry hints\. By their label \S+ writes them/],
+    ['no-selector', 'NoSelector', /0 of its 3 ready endpoints carry hints\. What writes them, \S+, may revert/],
     ['node-hints-only', 'NodeNotHinted', /hinted for Nodes only: node-eu-1c, for which none is, uses all/],
     ['node-without-cpu', 'NodeWithoutCpu', /node-new without status\.allocatable\.cpu/],
     ['node-without-zone', 'NodeWithoutZone', /node-new without label topology\.kubernetes\.io\/zone/],

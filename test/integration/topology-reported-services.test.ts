@@ -2991,6 +2991,31 @@ const ROWS: readonly ReportedRow[] = [
     /PodsNotSpread/,
   ],
   [
+    'https://github.com/grafana/tempo-operator/issues/1585',
+    {
+      pods: { topologySpreadConstraints: [], containers: [{ image: 'grafana/tempo-ingester:2.8.1' }] },
+      endpoints: ['a', 'a', 'b'],
+      extra: [beside('v1', 'Service', { clusterIP: 'None', selector: { app: 'web' } }, { name: 'web-headless' })],
+    },
+    'NotWanted',
+    'PodsNotSpread',
+    /^✗ its Pods are not spread over zones \(PodsNotSpread\); all clients seen go through headless-service/,
+    /in the memberlist ring, and connect to all zones/,
+  ],
+  [
+    'https://github.com/helm/charts/issues/13862',
+    {
+      spec: { type: 'LoadBalancer' },
+      nodeLabels: { 'eks.amazonaws.com/nodegroup': 'a' },
+      pods: { topologySpreadConstraints: [] },
+      endpoints: ['a', 'a', 'b'],
+    },
+    'NotWanted',
+    'LoadBalancerTraffic',
+    /^✗ traffic from outside enters through Nodes in the zone of its address .*; its Pods are not spread/,
+    /It is a Classic Load Balancer: .*aws-load-balancer-cross-zone-load-balancing-enabled: "true"/,
+  ],
+  [
     'https://github.com/mariadb-operator/mariadb-operator/issues/1636',
     { service: { ownerReferences: [MARIADB] } },
     'NotWanted',

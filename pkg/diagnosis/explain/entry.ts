@@ -229,21 +229,18 @@ export const isGateway = ({ service, callers, index: { bypasses } }: Facts): boo
 const KEPT = 'Nothing to do: it crosses no zone from that Node on. What asks for zones counts for clients inside.';
 const ANY_ZONE = 'zone, until the Service asks for zones and the data plane follows';
 const NARROW = 'Pods of that zone take all that enters: without what asks for zones all Pods of the Service share it. ';
-
 const TO_TAKE =
   'Change the Service (an annotation will do): its controller then takes zones that were added, of which until then it takes the Nodes alone.';
-
 const BOTH = 'gets Pods of that Node or none: before kube-proxy 1.24 internalTrafficPolicy Local counts for it too';
 const BOTH_REMEDY = 'Update kube-proxy to 1.24 or newer, where the policy counts for clients inside alone.';
 
 /** Zones that came after a load balancer which takes zones as its Service is written: all their Nodes are younger, and no others are (kubernetes/cloud-provider-aws#569). */
 const laterZones = ({ service: { metadata }, nodes, clientZones }: Facts, { zonal }: Kind): string => {
   const since = metadata?.creationTimestamp ?? '';
-  const [younger = [], older = []] = [true, false].map((is) =>
-    nodes.filter((node) => (node.metadata?.creationTimestamp ?? '') > since === is).map(zoneOfNode),
-  );
-  const isPlain = older.length > 0 && !older.some((zone) => younger.includes(zone));
-  return zonal && isPlain ? listed(younger.filter((zone) => clientZones.includes(zone))) : '';
+  const isYounger = (node: Node): boolean => (node.metadata?.creationTimestamp ?? '') > since;
+  const older = new Set(nodes.flatMap((node) => (isYounger(node) ? [] : zoneOfNode(node))));
+  const isPlain = older.size > 0 && nodes.every((node) => isYounger(node) !== older.has(zoneOfNode(node)));
+  return zonal && isPlain ? listed(clientZones.filter((zone) => !older.has(zone))) : '';
 };
 
 /** Through which Nodes traffic from outside enters, and how they share it: at the stage `effective` where that is to be seen first. */
@@ -276,8 +273,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const outside = `Service ${name} has ${by}: traffic from outside`;
   const younger = laterZones(facts, entry);
   const gap = `${outside} enters ${entry.enters}. Nodes of ${younger} are younger than the Service: where the subnets of that zone are younger too, and the Service has not changed since, its load balancer has none there and sends nothing to them (\`aws elbv2 describe-load-balancers\` shows its zones).`;
-  const take = `${TO_TAKE}${entry.policy === 'Local' ? '' : ` ${entry.remedy}`}`;
-  if (younger) return [saying(`nothing may enter in ${younger}`, stage, 'LoadBalancerTraffic', gap, take)];
+  if (younger) return [saying(`nothing may enter in ${younger}`, stage, 'LoadBalancerTraffic', gap, TO_TAKE)];
   if (externalTrafficPolicy !== 'Local') {
     const isOld = index.answers.some((own) => /^kube-proxy 1\.2[23]\b/.test(`${own.router} ${own.version}`));
     // kubernetes/kubernetes#105470

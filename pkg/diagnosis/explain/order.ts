@@ -80,10 +80,11 @@ const spread = once((facts) => {
   if (!isEarly(facts) || isMeant || isDeaf(facts)) return lying(facts);
   return lying(facts).map((each) => ({ ...each, remedy: `${each.remedy} Then: ${then}` }));
 });
-/** A zone stays empty although there are Pods enough, or some wait: that comes before what nothing asks for. */
+/** A zone stays empty although there are Pods enough, or some wait: that comes before what nothing asks for, and before clients that have no setting. */
 const isUnmet = once((facts) => {
   const isShort = waiting(facts).length > 0 || !hasFew(facts);
-  const isAsked = facts.wish.reason !== 'NotRequested' || isElsewhere(facts);
+  const isVain = facts.bypasses.some(({ all, none }) => all && none);
+  const isAsked = facts.wish.reason !== 'NotRequested' || (isElsewhere(facts) && !isVain);
   return isShort && !isAsked && spread(facts).length > 0 && facts.endpoints.every(({ zone }) => zone !== '');
 });
 /** In one zone nothing has to be asked for, nor of the one Pod that an election picks. */
@@ -154,7 +155,7 @@ const ORDER: readonly { say: Find; code?: CauseReason; stage?: Stage; when?: Whe
   // A release of the data plane that refuses where others use all endpoints.
   { say: used, code: 'NoBackendForZone' },
   // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
-  { say: spread, when: (facts) => !isHeld(facts) && (isAlone(facts) || inOneZone(facts)) },
+  { say: spread, when: (facts) => !isHeld(facts) && (inOneZone(facts) || (isAlone(facts) && !isHop(facts))) },
   { say: spread, when: (facts) => !isHeld(facts) && isUnmet(facts) && !isLocal(facts) && !isHop(facts) },
   { say: outside, stage: 'effective' },
   { say: spread, when: isUnmet },

@@ -35,8 +35,9 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
       client,
       object: evidence.object,
       possible: possible || unsure === true,
-      // What a load balancer passes on is the first contact of its clients.
-      ...(!possible && !way.behind && (client === 'members' || evidence.field === 'spec.selector') && { leads: true }),
+      ...(!possible &&
+        !way.behind &&
+        (client === 'members' || evidence.field === 'spec.selector') && { firstContact: true }),
       ...defined({ byHints: byHints || undefined, all: all || undefined, behind: way.behind, how: way.how }),
       ...defined({ watches: way.watches, keeps: (keeps && ((all && !route) || isServed)) || undefined }),
     })),

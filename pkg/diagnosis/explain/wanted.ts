@@ -122,11 +122,10 @@ export const kindCauses = (facts: Facts): Cause[] => {
     // Custom resources have groups with a dot.
     const owners = [...facts.slices, service].flatMap(({ metadata }) => metadata?.ownerReferences ?? []);
     const maker = owners.find(({ apiVersion }) => apiVersion.includes('.'));
-    const writer = maker ? `the operator of ${maker.kind} ${maker.name}` : 'a person or another program';
-    const mirrored = ` The control plane copies them from Endpoints ${name}, which ${patroni ? 'Patroni writes, with the address of its leader, ready or not' : `${writer} writes`}, and which have no zones.${knative ? ` In Knative ${knative.decides}.` : ''}`;
     const other = writers.find((own) => own !== undefined && !own.endsWith('.k8s.io'));
-    const named = maker ? `The operator of ${maker.kind} ${maker.name}` : other && `By their label ${other}`;
-    const made = named && ` ${named} writes them, and may revert changes of them.`;
+    const writer = maker ? `the operator of ${maker.kind} ${maker.name}` : other;
+    const mirrored = ` The control plane copies them from Endpoints ${name}, which ${patroni ? 'Patroni writes, with the address of its leader, ready or not' : `${writer ?? 'a person or another program'} writes`}, and which have no zones.${knative ? ` In Knative ${knative.decides}.` : ''}`;
+    const made = writer && ` What writes them, ${writer}, may revert changes of them.`;
     const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : (made ?? ''), written];
     const [why, remedy] = clusters.length > 0 ? [imported, IMPORT_REMEDY] : own;
     const left = unused.length > 0 ? [] : facts.slices.filter((slice) => isControllerSlice(slice)).map(nameOf); // kubernetes/kubernetes#111929
