@@ -43,6 +43,8 @@ const PORTS = { ...CLOSE, type: 'NodePort' };
 const LOCAL = { ...BALANCED, externalTrafficPolicy: 'Local' };
 const LOCAL_PORTS = { ...LOCAL, type: 'NodePort' };
 const NGINX = ingressClass('nginx', 'k8s.io/ingress-nginx');
+const ACTION = 'alb.ingress.kubernetes.io/actions.';
+const SPLIT = '{"Type":"forward","ForwardConfig":{"TargetGroups":[{"ServiceName":"canary"},{"ServiceName":"web"}]}}';
 const OF_ALB = ingressClass('alb', 'ingress.k8s.aws/alb');
 /** What its container holds beside an image that says nothing. */
 const running = (app: string, container: object) =>
@@ -1733,6 +1735,22 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { spec: UNASKED, extra: [ISTIO_1_26, rule({ loadBalancer: { consistentHash: { httpHeaderName: 'x-user' } } })] },
     around('istio'),
     /Envoy picks by the hash that DestinationRule shop\/web names.*idle → `outlierDetection` in .*`minimumRingSize`/,
+  ],
+  [
+    'https://argo-rollouts.readthedocs.io/en/stable/features/traffic-management/alb',
+    {
+      extra: [
+        OF_ALB,
+        beside(
+          'networking.k8s.io/v1',
+          'Ingress',
+          { ingressClassName: 'alb' },
+          { annotations: { [`${ACTION}root`]: SPLIT } },
+        ),
+      ],
+    },
+    around('aws-alb'),
+    /aws-alb \(Ingress shop\/web\)/,
   ],
   // What is mirrored to a Service is sent to its Pods too.
   [

@@ -216,18 +216,15 @@ const REFERENCES = {
   service: 'upstreams pool pools target',
   serviceName: 'backend backends serviceMatcher kube',
 } as const;
+/** By its address: of Backends, EnvoyFilters, Prometheus, and KEDA's HTTPScaledObjects. */
+const HOSTS = { fqdn: 'hostname', socket_address: 'address', remoteWrite: 'url', scaleTargetRef: 'service' } as const;
 
 /** What objects of these kinds name otherwise. */
 const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly Fields[]) => readonly Fields[]>> = {
   ServiceExport: (_, name) => [{ name }],
-  Backend: (_, __, all) => all.map((inner) => hostOf(fieldsIn(inner, 'fqdn'), 'hostname')),
-  EnvoyFilter: (_, __, all) => all.map((inner) => hostOf(fieldsIn(inner, 'socket_address'), 'address')),
-  Prometheus: (spec) => listIn(spec, 'remoteWrite').map((inner) => hostOf(inner, 'url')),
   ServiceEntry: (spec) => textsIn(spec, 'hosts').flatMap((host) => (/\.svc(\.|$)/.test(host) ? hostOf({ host }) : [])),
   DestinationRule: (spec) => [hostOf(spec)],
   Mapping: (spec) => [hostOf(spec, 'service')],
-  TCPMapping: (spec) => [hostOf(spec, 'service')],
-  HTTPScaledObject: (spec) => [hostOf(fieldsIn(spec, 'scaleTargetRef'), 'service')],
   // Without a gateway it is for sidecars.
   VirtualService: (spec, _, all) =>
     textsIn(spec, 'gateways').some((gateway) => gateway !== 'mesh')
@@ -253,13 +250,16 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     return found.filter((own) => Object.keys(own).length > 0);
   };
   const { apiVersion, kind, targetType } = pickTexts(object, 'apiVersion', 'kind', 'spec.targetType');
+  const actionsOfAlb = Object.entries(annotations).flatMap(([key, text]) => (key.includes('/actions.') ? text : []));
   const references = [
     ...Object.entries(REFERENCES).flatMap(([field, keys]) =>
       under(...keys.split(' '))
         .filter((own) => own['resolveGranularity'] !== 'service' && ['', 'Service'].includes(textIn(own, 'kind')))
         .map((own) => ({ name: own[field], namespace: own['namespace'] ?? own['serviceNamespace'] })),
     ),
-    ...(MORE[textIn(object, 'kind')]?.(fieldsIn(object, 'spec'), name, all) ?? []),
+    ...[...actionsOfAlb.join().matchAll(/"serviceName":\s*"([^"]+)"/gi)].map(([, own]) => ({ name: own })),
+    ...Object.entries(HOSTS).flatMap(([key, field]) => under(key).map((own) => hostOf(own, field))),
+    ...(MORE[kind.replace(/^TCP/, '')]?.(fieldsIn(object, 'spec'), name, all) ?? []),
   ];
   const [services, upstreams] = [under('services', 'backendServices'), under('upstreams')];
   const native = services.length > 0 && services.every((item) => item['nativeLB'] === true) ? 'true' : undefined;
