@@ -384,6 +384,14 @@ const ROWS: readonly ReportedRow[] = [
     /envoy-gateway \(HTTPRoute shop\/web\) goes around the cluster IP: no endpoint has a zone that it could prefer, whatever it is set to\. .* → For connections through the cluster IP: Set/,
   ],
   [
+    'https://github.com/kgateway-dev/kgateway/issues/11952 (a version without the field)',
+    { version: '1.29', extra: route('kgateway.dev/kgateway') },
+    'NotWanted',
+    'NotRequested',
+    /^✗ all clients seen go through kgateway /,
+    /→ For kgateway: a BackendConfigPolicy with `spec\.loadBalancer\.zoneAware\.preferLocal` \(from 2\.4\)\. /,
+  ],
+  [
     'https://github.com/linkerd/website/pull/1874',
     {
       spec: { ...CLOSE, selector: undefined },
