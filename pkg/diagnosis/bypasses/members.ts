@@ -56,6 +56,8 @@ const LEADS = /,[^,=]*(?:active|leader)=true|,[^,=]*role=(?:leader|master|primar
 /** By names of all its ports, of which `http-metrics` serves other requests too (Loki, Mimir): endpoint by endpoint, past the proxies. */
 export const isScraped = ({ spec: { ports = [] } = {} }: Service): boolean =>
   ports.length > 0 && ports.every(({ name = '' }) => /^(?!http-).*(?:metrics|telemetry|profiling|pprof)/.test(name));
+/** After the name of a program in that of an application, none of its members: `kafka-orders`. */
+const OF_APP = /\n-(?!server|cluster|community|enterprise|stack|agent|broker|coordinator|all\b|\d)[a-z][^/]*$/;
 const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 /** A sidecar may stand first (confluentinc/cp-helm-charts#639). */
 const imagesOf = ({ images }: Runner) =>
@@ -205,13 +207,14 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
     ...(service.spec?.ports ?? []).map(({ port }) => ({ object, field: 'spec.ports', value: scraped || `:${port}` })),
     ...[twin ?? service, service].map((at) => ({ object, field: 'metadata.name', value: nameOf(at).slice(0, 253) })),
   ];
-  const isManager =
+  const isNone = (sign: RegExp): boolean =>
     nameOf(service).endsWith('-cruise-control') || // Of the image of Kafka in Strimzi.
-    own.some(({ images: [image = ''] }) => MANAGES.test(image.replace(/[:@][^/]*$/, '')));
+    own.some(({ images: [image = ''] }) => MANAGES.test(image.replace(/[:@][^/]*$/, ''))) ||
+    own.some((each) => each.kind === 'Deployment' && OF_APP.test(imagesOf(each)[0]?.replace(sign, '\n') ?? ''));
   const [kind = ''] = /^[A-Z][a-z]+(?=[A-Z])/.exec(service.metadata?.ownerReferences?.[0]?.kind ?? '') ?? [];
   const silent = own.some(({ images: [image = kind] }) => PUBLIC.test(image)) ? SILENT : /^$/;
   const [sign, found, always, decides] =
-    MEMBERS.find(([each]) => !isManager && signs.some(({ value }) => each.test(value) && !silent.test(value))) ?? [];
+    MEMBERS.find(([each]) => !isNone(each) && signs.some(({ value }) => each.test(value) && !silent.test(value))) ?? [];
   const seen = [service, ...twins].flatMap((each) => callers.get(keyOf(each)) ?? []);
   const isHelms = service.metadata?.labels?.['app.kubernetes.io/managed-by'] === 'Helm';
   const asked = [...seen.map(({ runner }) => runner), ...own].filter((each) => isHelms || !own.includes(each));

@@ -372,6 +372,7 @@ const CASES: readonly Case[] = [
   ['the operator of a database', [running('gardener/etcd-druid:v0.36.0')], []],
   ['a console of one', [running('docker.redpanda.com/redpandadata/console:v2'), running('a/kafka-ui:1')], []],
   ['who takes from queues', [running('registry.example.com/orders-rabbitmq-consumer:1')], []],
+  ['an application with the name of a program in its own', [running('own/kafka-orders:1')], []],
   ['a ring, without a headless Service', [running('grafana/mimir-ingester:1')], ['members']],
   ['an ingester of something else', [running('jaegertracing/jaeger-ingester:1')], []],
   ['a console of members', [running('hazelcast/management-center:5.5')], []],
