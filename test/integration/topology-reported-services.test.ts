@@ -3096,6 +3096,7 @@ const ROWS: readonly ReportedRow[] = [
     'https://github.com/hazelcast/hazelcast/issues/19102',
     {
       spec: { type: 'LoadBalancer', ports: [{ name: 'http', port: 5701 }] },
+      nodeLabels: { 'cloud.google.com/gke-nodepool': 'a' },
       pods: { containers: [{ image: 'hazelcast/hazelcast:5.1.2' }] },
       extra: [beside('v1', 'Service', { clusterIP: 'None', selector: { app: 'web' } }, { name: 'web-headless' })],
     },

@@ -278,6 +278,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       /** Nothing shows that clients of this Service are among them. */
       possible,
       source,
+      firstContact: !possible && !seen.behind && (client === 'members' || evidence.field === 'spec.selector'),
       ...defined({ passes: passes || undefined, known: seen.known || undefined, behind: seen.behind || undefined }),
     };
   });

@@ -157,6 +157,7 @@ const ORDER: readonly { say: Find; code?: CauseReason; stage?: Stage; when?: Whe
   // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
   { say: spread, when: (facts) => !isHeld(facts) && (inOneZone(facts) || (isAlone(facts) && !isHop(facts))) },
   { say: spread, when: (facts) => !isHeld(facts) && isUnmet(facts) && !isLocal(facts) && !isHop(facts) },
+  { say: asked, when: (facts) => isAskable(facts) && facts.bypasses.some(({ firstContact }) => firstContact) },
   { say: outside, stage: 'effective' },
   { say: spread, when: isUnmet },
   { say: blindCauses },

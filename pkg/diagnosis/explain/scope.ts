@@ -35,9 +35,7 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
       client,
       object: evidence.object,
       possible: possible || unsure === true,
-      ...(!possible &&
-        !way.behind &&
-        (client === 'members' || evidence.field === 'spec.selector') && { firstContact: true }),
+      ...(way.firstContact && { firstContact: true }),
       ...defined({ byHints: byHints || undefined, all: all || undefined, behind: way.behind, how: way.how }),
       ...defined({ watches: way.watches, keeps: (keeps && ((all && !route) || isServed)) || undefined }),
     })),
