@@ -115,6 +115,7 @@ export const TAILNET = {
   shown: /^tailscale(?:$|\.com\/expose\b)/,
   sets: '/metadata/annotations' as const,
   enters: 'through the Node of the proxy that the Tailscale operator runs for it',
+  picks: 'tailnet',
   remedy: 'Endpoints of its zone take all of the tailnet. A ProxyGroup has several proxies, to be spread over zones.',
 };
 

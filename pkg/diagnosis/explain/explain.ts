@@ -6,12 +6,11 @@ import type { Route } from '../../upstream/index.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { OF_HINTS, elsewhere } from './ask.ts';
-import { TAILNET } from './balancer.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { factsOf, isFailing, isVain, meanInZoneShare, unpredictable } from './facts.ts';
 import { fixOf } from './fix.ts';
 import { evacuatedZones } from './loop.ts';
-import { findCauses } from './order.ts';
+import { findCauses, way } from './order.ts';
 import { type Cause, listed } from './reasons.ts';
 import { type Judge, tryChanges } from './remedy.ts';
 import { scopeOf } from './scope.ts';
@@ -130,7 +129,7 @@ export type Diagnosis = ReturnType<typeof diagnose>;
 export const withFix = (each: Cause, before: Diagnosis): Cause => {
   const { facts, scope } = before;
   // Hints would give all of the tailnet to endpoints in the zone of its proxy.
-  const isOfProxy = scope.foreign && scope.enters === TAILNET.enters;
+  const isOfProxy = scope.foreign && way(facts)?.picks === 'tailnet';
   if (OF_HINTS.test(each.reason) && (isOfProxy || elsewhere(facts)[2] !== undefined)) return each;
   const judge: Judge = (service, index) => diagnose(facts.snapshot, service, facts.options, index);
   const fix = each.fix ?? fixOf(each.reason, facts, (own) => tryChanges(each.reason, own, before, judge));

@@ -105,7 +105,7 @@ const isSticky: When = (facts) => !isLate(facts) && !isUnlike(facts) && !inOneZo
 const isOnPurpose: When = (facts) => facts.loop?.inForce || evacuationCauses(facts)[0] || strayCauses(facts)[0];
 
 // Of traffic from outside.
-const way = once(entryOf);
+export const way = once(entryOf);
 const outside = once((facts) => outsideCauses(facts, isWanted(facts)));
 const entry = once(localEntryCauses);
 /** Pods use the address by which the world reaches it, and do not get there. */
