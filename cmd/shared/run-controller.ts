@@ -85,13 +85,11 @@ export const runWay = <S extends Pick<ControllerSession, 'client'>>(
 };
 
 const FILE_ERRORS: ReadonlySet<unknown> = new Set(['ENOENT', 'EISDIR', 'EACCES']);
+const USAGE_ERRORS = [ConfigError, KubeConfigError, InvalidVersionError, UnsupportedVersionError];
 
 /** Whether an error of opening is the user's to fix: the configuration, the kubeconfig, a version, or a file that cannot be read. */
 export const isUsageError = (error: unknown): boolean =>
-  error instanceof ConfigError ||
-  error instanceof KubeConfigError ||
-  error instanceof InvalidVersionError ||
-  error instanceof UnsupportedVersionError ||
+  USAGE_ERRORS.some((kind) => error instanceof kind) ||
   (error instanceof Error && 'code' in error && FILE_ERRORS.has(error.code));
 
 export const runController = <F extends ControllerFlags, S extends ControllerSession>({

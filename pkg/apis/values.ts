@@ -35,13 +35,14 @@ export const scopedRefOf = ({ metadata }: Named): ObjectRef => ({
 /** `namespace/name`, of a namespaced object: the key of caches and queues. */
 export const keyOf = ({ metadata }: Named): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
+type Titled = Readonly<Record<'kind' | 'namespace' | 'name', string>>;
+
 /** `Service shop/web`; `Node n1` without a namespace. */
-export const objectTitle = ({
-  kind,
-  namespace,
-  name,
-}: Readonly<Record<'kind' | 'namespace' | 'name', string>>): string =>
+export const objectTitle = ({ kind, namespace, name }: Titled): string =>
   `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+
+/** Of what is in the namespace that is looked at. */
+export const workloadTitle = ({ kind, name }: Pick<Titled, 'kind' | 'name'>): string => `${kind} ${name}`;
 
 /** What caches keep of every object's metadata. */
 export const identityMeta = ({ name, namespace, uid, resourceVersion, deletionTimestamp }: ObjectMeta): ObjectMeta =>

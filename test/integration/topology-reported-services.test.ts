@@ -3437,6 +3437,29 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ not wanted: .*; clients may keep to one endpoint/,
     /→ Every Node has an endpoint: internalTrafficPolicy Local .* Also StickyClients/,
   ],
+  // Its slices came from another cluster (annotation of the endpointslice-dispatch-controller).
+  [
+    'https://karmada.io/docs/userguide/service/working-with-mcs',
+    {
+      endpoints: [],
+      extra: [
+        {
+          ...sliceOf('web-of-member2', [{ addresses: ['10.9.0.1'], nodeName: 'far-0', zone: 'd' }]),
+          metadata: {
+            namespace: 'shop',
+            name: 'web-of-member2',
+            labels: { 'kubernetes.io/service-name': 'web' },
+            annotations: { 'endpointslice.karmada.io/provision-cluster': 'member2' },
+          },
+        },
+      ],
+    },
+    'NotWanted',
+    'NoSelector',
+    /^✗ no setting of this Service makes zones count; 0 % /,
+    /no endpoint of this cluster; .* copies of those of cluster member2\. → What imports the Service writes its slices/,
+    /kubectl (?:patch|scale)|is left of a selector/,
+  ],
   [
     'https://github.com/openshift/sdn/pull/320',
     {

@@ -1106,6 +1106,19 @@ const ROWS: readonly ReportedRow[] = [
     /what announces it \(annotation \S+\/node-selector: role=worker\).* labels of Kubernetes Nodes/,
     /PROXY/,
   ],
+  ...([[], [beside('v1', 'Service', LOCAL, { name: 'mail' })]] as const).map((others): ReportedRow => [
+    'https://github.com/metallb/metallb/issues/2811',
+    {
+      annotations: METALLB,
+      spec: LOCAL,
+      endpoints: ['a:a', 'b:b'],
+      extra: [advertisement('BGPAdvertisement', { aggregationLength: 24 }), ...others],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /./,
+    others.length === 0 ? /no Node there announces its address/ : /Nodes there drop .* → A BGPAdvertisement with/,
+  ]),
   [
     'https://github.com/kube-vip/kube-vip/pull/1442',
     { spec: LOCAL, endpoints: ['a:a', 'b:b'], extra: [kubeVip(['vip_routingtable'])] },

@@ -1,7 +1,7 @@
 // Checks manifests without a cluster: what their Services ask for, what a version of Kubernetes or of Cilium makes of it, and whether the
 // Pods behind them can be where their clients are: replicas, spread over zones, zones that are allowed.
 import type { Service } from '../../apis/core.ts';
-import { byText, defined, isFields, refOf, sumBy } from '../../apis/values.ts';
+import { byText, defined, isFields, refOf, sumBy, workloadTitle } from '../../apis/values.ts';
 import { ANNOTATION_TOPOLOGY_AWARE_HINTS } from '../../apis/names.ts';
 import { ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
@@ -12,7 +12,7 @@ import { type RouterVersion, readsPreferCloseOnly } from '../../upstream/proxy/h
 import { areFoundOtherwise, isScraped } from '../bypasses/members.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { counted, remedyOf } from '../explain/reasons.ts';
-import { prefersApart, workloadTitle } from '../explain/scheduler.ts';
+import { prefersApart } from '../explain/scheduler.ts';
 import { scales } from '../explain/snapshot-index.ts';
 import { STORE_REMEDY, isStore } from '../explain/spread.ts';
 import { GONE_KEYS } from '../explain/wanted.ts';

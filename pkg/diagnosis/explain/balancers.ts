@@ -42,6 +42,7 @@ const OPENELB_ANY = `OpenELB was seen to announce from Nodes without a Pod (open
 const ELECTION = 'svc_election';
 const ANY_OF_SET = `of its DaemonSet may announce with ${ELECTION} in its environment (from 0.5 on; it prefers none: kube-vip/kube-vip#814, open; \`Local\` needs it, and that DaemonSet on Nodes with Pods: #980)`;
 const NO_AFFINITY = `PureLB announces addresses of local pools from Nodes without a Pod (purelb/purelb#67): set its annotation \`purelb.io/node-affinity: service-endpoints\` (from 0.17). ${ANYWHERE}`;
+const AGGREGATED = `A BGPAdvertisement with \`aggregationLength\` below 32 announces its whole range from each Node with a Pod of any Service there (metallb/metallb#2811): have this one announced by another, with 32. Or: ${ANYWHERE}`;
 const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it, or update it (releases before spring 2026 were seen to put the address on every Node in routing table mode: #1442). ${ANYWHERE}`;
 
 // metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
@@ -318,7 +319,9 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   if (unannounced) return { enters: 'through no Node that is seen', remedy: '', unannounced };
   const modes = Object.entries(family.modes ?? {}).filter(([sign]) => signs.has(sign));
   const [mode] = modes.length === 1 ? modes : [];
-  const { blind, blindIn, silentIn, classic, ...kind } = mode?.[1] ?? family;
+  const isRange = announcers.some(({ settings }) => Number(settings['spec.aggregationLength']) < 32);
+  const isWide = isRange && index.bypasses.services.filter(({ spec }) => spec?.type === 'LoadBalancer').length > 1;
+  const { blind = isWide ? AGGREGATED : undefined, blindIn, silentIn, classic, ...kind } = mode?.[1] ?? family;
   const { daemonSet, leavesOut, picks } = family;
   const [routed] = nodes.slice(0, 1).map((node) => index.routers.of(node));
   const release = routed?.version ?? '';

@@ -1,6 +1,6 @@
 // What gives a Service more Pods, or its Pods another Service, and Pods to zones that have none; where no command does, why, and what would.
 import { LABEL_ZONE } from '../../apis/names.ts';
-import { type Fields, nameOf } from '../../apis/values.ts';
+import { type Fields, nameOf, workloadTitle } from '../../apis/values.ts';
 import { atLeast } from '../../routing/version.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { hasSelector } from '../models/lookup.ts';
@@ -11,7 +11,7 @@ import { isOfGardener, workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
 import { RESTART, type SpreadConstraintPatch, type Step, asAdvice, autoscalersOf } from './remedy.ts';
 import { fieldsOf, patchSpec } from './remedy.ts';
-import { revisesPods, roomByZone, workloadTitle, zoneConstraint } from './scheduler.ts';
+import { revisesPods, roomByZone, zoneConstraint } from './scheduler.ts';
 import { runsOnFargate } from './node-pools.ts';
 import { chosenBy, hasConstraints, hasFew, isStore, placing } from './spread.ts';
 import { waitingFor } from './waiting.ts';

@@ -2,7 +2,7 @@
 // Service would undo a command, a line says what to set there instead.
 import { GROUP, LABEL_PROXY_NAME, LABEL_SERVICE_NAME, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { nameOf } from '../../apis/values.ts';
+import { nameOf, workloadTitle } from '../../apis/values.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
 import { isControllerSlice } from '../../upstream/index.ts';
 import { hasSelector, isManaged } from '../models/lookup.ts';
@@ -14,7 +14,6 @@ import { type Change, RESTART, type Step, type Tried, commandOf, isChange } from
 import { asAdvice, fieldsOf, patchSpec, setKeys } from './remedy.ts';
 import { type OwnerNote, TEMPLATE, ownerNote } from '../owner.ts';
 import { callersOf } from './load.ts';
-import { workloadTitle } from './scheduler.ts';
 import { chosenBy, hasFew, isStore, placing } from './spread.ts';
 import { waitingFor } from './waiting.ts';
 import { type Facts, isAnsweredOnNodes } from './facts.ts';

@@ -1,12 +1,12 @@
 // Who carries too much where all hints are followed, by zones and by clients that are seen.
 import { LABEL_CONSIDER } from '../../apis/names.ts';
-import { countBy } from '../../apis/values.ts';
+import { countBy, workloadTitle } from '../../apis/values.ts';
 import { worstOverload } from '../../upstream/index.ts';
 import { itemsOf } from '../snapshot.ts';
 import { type Facts, placedIn } from './facts.ts';
 import { sharesText } from './given.ts';
 import { type Cause, cause, counted, listed, remedyOf } from './reasons.ts';
-import { workloadTitle, zoneConstraint } from './scheduler.ts';
+import { zoneConstraint } from './scheduler.ts';
 import { SPREAD_IN_ONE, byZone, placing } from './spread.ts';
 import { idlePods, waitingFor } from './waiting.ts';
 

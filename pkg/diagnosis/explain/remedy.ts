@@ -1,6 +1,7 @@
 // A remedy as data: the object and the patch that a command is printed from, and that is tried on the objects in memory before it is offered.
 import type { Service } from '../../apis/core.ts';
 import { type Fields, applyMergePatch, countBy, defined, keyOf, sumBy, sumOf } from '../../apis/values.ts';
+import { workloadTitle } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { mapEndpoints } from '../../upstream/controller/allocation.ts';
@@ -12,7 +13,7 @@ import { type Facts, isVain, worstOf } from './facts.ts';
 import { type SnapshotIndex, scales } from './snapshot-index.ts';
 import { webhooksFor } from './given.ts';
 import type { Cause, CauseReason } from './reasons.ts';
-import { type Zones, movesAll, placements, workloadTitle } from './scheduler.ts';
+import { type Zones, movesAll, placements } from './scheduler.ts';
 
 /** Null takes the key away. */
 export type Keys = Readonly<Record<string, string | null>>;

@@ -3,15 +3,13 @@
 // (kube-scheduler, podtopologyspread/plugin.go).
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
-import { nameOf, sumBy, sumOf } from '../../apis/values.ts';
+import { nameOf, sumBy, sumOf, workloadTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { selectsNode } from '../routers/kube-proxy.ts';
 import { barrier } from '../models/lookup.ts';
 import { type SpreadConstraint, type Workload, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { listed } from './reasons.ts';
-
-export const workloadTitle = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind} ${name}`;
 
 /** One that counts its own Pods before others. */
 export const zoneConstraint = ({ spread }: Workload) => {

@@ -2,7 +2,7 @@
 import { type EndpointSlice, type Node, type Service, isNodeReady, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { milliFromNano, nanoOf } from '../../apis/quantity.ts';
-import { byText, keyOf, nameOf, refOf, sumBy } from '../../apis/values.ts';
+import { byText, keyOf, nameOf, refOf, sumBy, workloadTitle } from '../../apis/values.ts';
 import { zoneWeights } from '../../flow/evaluate.ts';
 import { MISSES_LATE_ZONE, isControlPlane, zoneShares } from '../../upstream/index.ts';
 import { bypassIndex } from '../bypasses/bypass-index.ts';
@@ -86,13 +86,11 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
 
 export type SnapshotIndex = ReturnType<typeof indexSnapshot>;
 
-const titleOf = ({ kind, name }: Pick<Workload, 'kind' | 'name'>): string => `${kind} ${name}`;
-
 /** ReplicaSets under the name of who makes them (a Rollout, a Deployment that was not seen), and none whose Deployment is there. */
 const controllersOf = (workloads: readonly Workload[]): readonly Workload[] => {
-  const seen = new Set(workloads.map(titleOf));
+  const seen = new Set(workloads.map(workloadTitle));
   const madeBy = (each: Workload) => (each.kind === 'ReplicaSet' ? each.marks?.ownerReferences?.[0] : undefined);
-  const made = Map.groupBy(workloads.filter(madeBy), (each) => titleOf(madeBy(each) ?? each));
+  const made = Map.groupBy(workloads.filter(madeBy), (each) => workloadTitle(madeBy(each) ?? each));
   const others = [...made].flatMap(([title, sets]) => {
     const [set] = sets.toSorted((a, b) => b.replicas - a.replicas);
     const owner = set === undefined ? undefined : madeBy(set);

@@ -1,6 +1,6 @@
 // Causes in where Pods run: zones with clients and without endpoints, and what should have spread the Pods.
 import type { Node } from '../../apis/core.ts';
-import { byText, countBy, nameOf, sumBy } from '../../apis/values.ts';
+import { byText, countBy, nameOf, sumBy, workloadTitle } from '../../apis/values.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { LABEL_ZONE } from '../../apis/names.ts';
 import { matchesSelector } from '../../routing/types.ts';
@@ -18,7 +18,7 @@ import { type Facts, type FamilyFacts, UNDRAIN, drainedText, endpointsOfPort } f
 import { servicesBeside } from './snapshot-index.ts';
 import { type Cause, SPREAD, cause, counted, listed, remedyOf } from './reasons.ts';
 import { SELECTS_NONE, drawnText, prefersApart, revisesPods, rollingText } from './scheduler.ts';
-import { spreadBy, workloadTitle, youngText, zoneConstraint } from './scheduler.ts';
+import { spreadBy, youngText, zoneConstraint } from './scheduler.ts';
 import { heldText, idlePods, waitingFor } from './waiting.ts';
 
 /** `eu-1a 2, eu-1b 1`. */

@@ -1,6 +1,6 @@
 // What keeps a client with one endpoint, in its zone or not: affinity, a scheduler that hashes addresses, one connection for all requests.
 import type { ServicePort } from '../../apis/core.ts';
-import { objectTitle } from '../../apis/values.ts';
+import { objectTitle, workloadTitle } from '../../apis/values.ts';
 import { TRAEFIK } from '../bypasses/clients.ts';
 import { AGES, BY_ROLES } from '../bypasses/programs.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
@@ -8,7 +8,6 @@ import type { RouterName } from '../routers/types.ts';
 import { isOnEveryNode } from './ask.ts';
 import { type Facts, portOfPods } from './facts.ts';
 import { type Cause, cause, counted, listed } from './reasons.ts';
-import { workloadTitle } from './scheduler.ts';
 
 /** Of sidecars that balance nothing, as the endpoint is picked before. */
 export const blindCauses = ({ blind, name }: Facts): Cause[] =>

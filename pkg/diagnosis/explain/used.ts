@@ -1,6 +1,6 @@
 // What routers make of hints, Node by Node: which endpoints they use, and why not those of their zone.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
-import { byText, nameOf } from '../../apis/values.ts';
+import { byText, nameOf, workloadTitle } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
 import type { Reason } from '../../upstream/index.ts';
 import { type HintRule, ciliumRule, isOptedIn, isSince } from '../../upstream/proxy/hint-rule.ts';
@@ -9,7 +9,6 @@ import { MENDED, type RouterAnswer, imageVersion } from '../routers/kube-proxy.t
 import { PLANES, type Setting } from '../routers/planes.ts';
 import type { Fix } from './ask.ts';
 import type { Facts } from './facts.ts';
-import { workloadTitle } from './scheduler.ts';
 import { racedNodes } from './snapshot-index.ts';
 import { type Cause, LATE_ZONE_VERSIONS, OF_ALL, cause, counted, listed, remedyOf, saying } from './reasons.ts';
 

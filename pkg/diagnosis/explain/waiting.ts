@@ -1,6 +1,7 @@
 // Why a Service has no endpoint, or zones have none that is ready: Pods that wait for a Node, and what keeps others out of it.
 import { type Node, zoneOfNode } from '../../apis/core.ts';
 import { LABEL_HOSTNAME, LABEL_ZONE } from '../../apis/names.ts';
+import { workloadTitle } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
 import { barrier, hasSelector } from '../models/lookup.ts';
@@ -9,7 +10,7 @@ import { isControllerSlice } from '../../upstream/index.ts';
 import { type Facts, type FamilyFacts, UNDRAIN, drainedText, isAnsweredOnNodes } from './facts.ts';
 import { lastEvent } from './given.ts';
 import { type Cause, OF_ALL, cause, counted, listed, remedyOf } from './reasons.ts';
-import { allows, hardSpread, workloadTitle, zoneConstraint } from './scheduler.ts';
+import { allows, hardSpread, zoneConstraint } from './scheduler.ts';
 
 /** What hard constraints count although every Node there keeps the Pods away. */
 const countedInVain = ({ snapshot, makers }: Facts) =>

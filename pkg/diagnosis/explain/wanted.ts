@@ -3,7 +3,7 @@ import { ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
 import { GROUP, LABEL_ETCD_CLIENTS, LABEL_PROXY_NAME, LABEL_SLICE_MANAGED_BY } from '../../apis/names.ts';
 import { zoneOfNode } from '../../apis/core.ts';
 import { STRATEGIES_BY_LABEL, strategyOf } from '../../hints/table.ts';
-import { byText, defined, nameOf, objectTitle } from '../../apis/values.ts';
+import { byText, defined, nameOf, objectTitle, workloadTitle } from '../../apis/values.ts';
 import { isEtcdClient } from '../../routing/etcd-clients.ts';
 import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnotation } from '../../upstream/index.ts';
 import { editDistance, hasSelector, isManaged } from '../models/lookup.ts';
@@ -14,7 +14,6 @@ import { type Facts, PLACEHOLDER, portOfPods } from './facts.ts';
 import { apiServerCause, lastEvent, workingCounts } from './given.ts';
 import { localCauses } from './local.ts';
 import { type Cause, cause, counted, listed, remedyOf, saying } from './reasons.ts';
-import { workloadTitle } from './scheduler.ts';
 import { stickyCauses } from './sticky.ts';
 import { emptyFamily } from './waiting.ts';
 
@@ -64,15 +63,16 @@ const TO_NODES = 'Set `service.beta.kubernetes.io/aws-load-balancer-nlb-target-t
 const CALL_REMEDY = 'Make it anew with a cluster IP, or start API servers with `--enable-aggregator-routing=true`.';
 const EACH_REMEDY = 'Write an endpoint for each address, each with its `zone` and `hints.forZones`.';
 
-/** Labels of slices that are copies: of the Multi-Cluster Services API, and of Linkerd's mirror (linkerd/linkerd2#11161). */
-const SOURCE_CLUSTER = ['multicluster.kubernetes.io/source-cluster', 'mirror.linkerd.io/cluster-name'];
+/** What marks slices that are copies: of the Multi-Cluster Services API, of Linkerd's mirror (linkerd/linkerd2#11161), and of Karmada. */
+const COPIED = /^(?:multicluster\.kubernetes|endpointslice\.karmada)\.io\/\w+-cluster$|^mirror\.linkerd\.io\/cluster-/;
 
 const IMPORT_REMEDY = 'What imports the Service writes its slices: see there whether it copies zones and hints.';
 
 /** Clusters that slices are copied from, in name order. */
 export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'service'>): string[] => {
-  const all = [...slices, service].flatMap(({ metadata }) => SOURCE_CLUSTER.map((key) => metadata?.labels?.[key]));
-  return [...new Set(all.filter((cluster) => cluster !== undefined))].sort(byText);
+  const all = [...slices, service].flatMap(({ metadata: at }) => Object.entries({ ...at?.annotations, ...at?.labels }));
+  const clusters = all.flatMap(([key, cluster]) => (COPIED.test(key) ? cluster.slice(0, 63) : []));
+  return [...new Set(clusters)].sort(byText);
 };
 
 /** patroni/patroni#2050, docs/ENVIRONMENT.rst; labels of Patroni and of the operators of Zalando and CrunchyData. */
@@ -108,9 +108,10 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const headless = cause('wanted', 'Headless', whole, calls ? CALL_REMEDY : isKept ? KEPT_HEADLESS : members);
   if (clusterIP === 'None') causes.push(isKept || isPicked ? { ...headless, fix: [] } : headless);
   const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1))); // kubernetes/website#42748
-  if (!hasSelector(service) && endpoints.length > 0 && (!isHinted(facts) || unused.length > 0)) {
+  const clusters = sourceClusters(facts);
+  const isFar = clusters.length > 0 && endpoints.every(({ nodeName }) => !facts.index.zoneOf.has(nodeName));
+  if ((!hasSelector(service) || isFar) && endpoints.length > 0 && (!isHinted(facts) || unused.length > 0)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
-    const clusters = sourceClusters(facts);
     const writers = facts.slices.map(({ metadata }) => metadata?.labels?.[LABEL_SLICE_MANAGED_BY]);
     const isMirrored = writers.includes('endpointslicemirroring-controller.k8s.io');
     const imported = ` Its slices are copies of those of cluster ${listed(clusters)}.`;
@@ -128,11 +129,11 @@ export const kindCauses = (facts: Facts): Cause[] => {
     const made = writer && ` What writes them, ${writer}, may revert changes of them.`;
     const own = unused.length > 0 ? [others, EACH_REMEDY] : [isMirrored ? mirrored : (made ?? ''), written];
     const [why, remedy] = clusters.length > 0 ? [imported, IMPORT_REMEDY] : own;
-    const left = unused.length > 0 ? [] : facts.slices.filter((slice) => isControllerSlice(slice)).map(nameOf); // kubernetes/kubernetes#111929
+    const left = unused.length > 0 || isFar ? [] : facts.slices.filter((slice) => isControllerSlice(slice)).map(nameOf); // kubernetes/kubernetes#111929
     const old = ` Slice ${listed(left)} is left of a selector that it had: nothing updates it.`;
     const drop = `Delete slice ${listed(left)} once another has the endpoints. ${remedy ?? remedyOf('NoSelector')}`;
     const [says, helps] = left.length === 0 ? ['', remedy] : [old, drop];
-    const what = `Service ${name} has no spec.selector; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
+    const what = `Service ${name} has no ${hasSelector(service) ? 'endpoint of this cluster' : 'spec.selector'}; ${hinted} of its ${counted(endpoints.length, 'ready endpoint')} carry hints.`;
     causes.push(cause('wanted', 'NoSelector', `${what}${why}${says}`, helps));
   }
   if (internalTrafficPolicy === 'Local') causes.push(...localCauses(facts));
