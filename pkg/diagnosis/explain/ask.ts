@@ -138,6 +138,7 @@ const OF_REDIS =
   /^(?!.*role":"(?:slave|replica|master)").*(?:"port":6379\b.*"port":26379\b|"redis_setup_type":"replication")/;
 /** Not its routers. */
 const OF_MONGO = /^(?!.*\bmongos\b).*(?:^|\/)(?:percona-server-)?mongo(?:db(?:-\w+-server)?)?[:@]/;
+const OF_LEADER = /^(?=.*leader-elect)(?:[1-9]|.*storage-adv-addr|.*secure-port=(\d+)\b.* at (?!.*\b\1\b))/;
 /** Programs behind a cluster IP none of whose Pods answers for another, by image or spec: bitnami/charts#5201, #26578, OT-CONTAINER-KIT/redis-operator#472, mongodb-kubernetes-operator#1029, zabbix-community/helm-zabbix#98. */
 const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = {
   'Have clients take all Pods, from a headless Service, and the Pod of each key by its hash. Zones, affinity and chance lead to a Pod that may not have it.':
@@ -149,14 +150,15 @@ const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = 
   'Have the Service select the active server alone: `zabbixServer.zabbixServerHA.enabled` of the chart of zabbix-community (in releases of late 2024 and newer) labels it, or a readinessProbe of port 10051 takes the others out. A setting for zones would keep clients of a zone with a server that stands by.':
     [/zabbix-server-\w+[:@]/, 'one server is active, and those that stand by do not listen'],
   'Have the Service reach the leader alone, where the others refuse requests: by a release, or a setting, with which its operator or chart writes the endpoint, or a label or readinessProbe that only the leader has. Or run one replica, where its number is set. A setting for zones would keep clients of a zone with a Pod that stands by.':
-    [/^called .*leader-elect/, 'it elects a leader, and those that stand by may refuse requests'], // kai-scheduler/KAI-Scheduler#1484, #1593
+    [OF_LEADER, 'it elects a leader, and those that stand by may refuse requests'], // called: kai-scheduler/KAI-Scheduler#1484, #1593; gives its own address out for what it keeps: fluxcd/source-controller#272; answers for its health on another port: milo-os/milo#684
 };
 
 /** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of what decides for all clients that are seen, or of Pods that are not alike. */
 export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string, unlike?: string] => {
-  const { bypasses, autoscalers, workloads, service, endpoints, version, callers } = facts;
+  const { bypasses, autoscalers, workloads, service, slices, endpoints, version, callers } = facts;
   const images = workloads.flatMap(({ images: own, name }) => own.map((image) => `${image} ${name}`));
-  const electing = workloads.flatMap(({ steering }) => (callers[0] && steering ? `called ${steering}` : []));
+  const at = slices.flatMap(({ ports }) => (ports ?? []).map(({ port }) => port)).join();
+  const electing = workloads.map(({ steering = '' }) => `${callers.length} ${steering.slice(0, 500)} at ${at}`);
   const signs = [JSON.stringify(service.spec ?? {}), ...images, ...electing];
   const [helps, [, why] = []] = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own))) ?? [];
   if (helps && why && endpoints.length > 1) return [`Any Pod may be the wrong one: ${why}. `, '', helps, why];

@@ -48,7 +48,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
   const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
   const zones = new Set(readyNodes.map(zoneOfNode));
   const kinds = Map.groupBy(itemsOf(snapshot.routers), ({ kind }) => kind);
-  const allZones = [...new Set(itemsOf(snapshot.nodes).map(zoneOfNode))];
+  const zoneOf = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
   return {
     slices: slicesByService(itemsOf(snapshot.slices)) as ByKey<EndpointSlice>,
     shares: zoneShares(itemsOf(snapshot.nodes)),
@@ -66,8 +66,8 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
       ({ settings }) => settings['mode'] === 'ipvs' && /^(?:[sm]h|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
     ),
     zones,
-    downZones: allZones.filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
-    zoneOf: new Map(readyNodes.map((node) => [nameOf(node), zoneOfNode(node)])),
+    downZones: [...new Set(zoneOf.values())].filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
+    zoneOf,
     /** CPU that Pods may request, in millicores; undefined where the Node does not say. */
     cpuOf: new Map(readyNodes.map((node) => [nameOf(node), milliCpuOf(node)])),
     nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,

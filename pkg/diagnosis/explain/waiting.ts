@@ -196,9 +196,9 @@ const STANDBY =
   'Nothing to mend where these Pods stand by: one is active, by design the others are not ready, and no setting of the Service keeps clients near. So that a zone may fail, spread all of them: a topologySpreadConstraint on `topology.kubernetes.io/zone`.';
 /** One of their Pods is active, by an argument or image: fluxcd/flux2#4423; ibm-messaging/mq-helm#42, #79; zabbix/zabbix-docker#931. */
 const TURNS = /leader-elect|\/(?:mq|ibm-mq[\w-]*|zabbix-server-\w+)[:@]/;
-/** kubernetes.io/docs/concepts/cluster-administration/node-shutdown; OT-CONTAINER-KIT/redis-operator#1544 */
+/** kubernetes.io/docs/concepts/cluster-administration/node-shutdown; OT-CONTAINER-KIT/redis-operator#1544; openshift/hypershift#9279 */
 const LOST =
-  'No Node of these Pods is ready. Where it stays away, what makes them (a StatefulSet, an operator) waits for their end: once it is down for sure, delete the Pod with `--force`, or give the Node the taint `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` (Kubernetes 1.26 and newer).';
+  'No Node of these Pods is ready. Taints of the Node evict them after 300 seconds, and a Deployment then makes others: have that sooner by tolerations of `node.kubernetes.io/not-ready` and `node.kubernetes.io/unreachable` with a shorter `tolerationSeconds`, where its Pods are made. Where a Node stays away, what else makes Pods (a StatefulSet, an operator) waits for their end: once it is down for sure, delete the Pod with `--force`, or give the Node the taint `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` (Kubernetes 1.26 and newer).';
 const AS_SAID = 'Mend what that says (`kubectl describe pod` shows all).';
 /** docs.aws.amazon.com/eks/latest/userguide/zone-shift.html */
 const UNLISTED =
@@ -220,7 +220,7 @@ export const idlePods = (facts: Facts, zones: readonly string[]) => {
   const last = lastEvent(facts, /^(?!FailedScheduling|NodeNotReady|DNSConfig|MissingClusterDNS)/, warned);
   const said = last || unready.flatMap(({ waits }) => (waits ? ` A container waits: "${waits}".` : []))[0] || '';
   const is = unready.length > 0 ? `not ready.${said}` : 'ready, and in no slice of the Service.';
-  const isLost = index.zoneOf.size > 0 && unready.every(({ nodeName }) => !index.zoneOf.has(nodeName));
+  const isLost = index.cpuOf.size > 0 && unready.every(({ nodeName }) => !index.cpuOf.has(nodeName));
   const isOne = endpoints.length === 1 && facts.makers.some((own) => TURNS.test([...own.images, own.steering].join()));
   const isStandby = isOne && unready.length > 0 && !isLost && !unready.some(({ waits }) => waits);
   const usual = isStandby ? STANDBY : said === '' ? UNREADY : AS_SAID;

@@ -171,7 +171,7 @@ const isHeld = (object: Fields): boolean =>
 
 /** Arguments and variables by which a proxy looks at hints or zones, or uses cluster IPs, or an autoscaler balances zones. */
 const STEERS =
-  /^(?:--?(?:enable-topology-aware-routing|balance-similar-node-groups|(?:enable-)?leader-elect(?:ion)?|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?serverstransport\.maxidleconnsperhost=-1|--?(?:kubernetes-topology-zone|pool-member-type|node-label-selector|balancing-ignore-label)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true|kgateway_node_zone=.+)$/gim;
+  /^(?:--?(?:enable-topology-aware-routing|balance-similar-node-groups|(?:enable-)?leader-elect(?:ion)?|providers\.\w+\.nativelbbydefault|ext-endpoint-zone-weights)(?:=true)?|--?serverstransport\.maxidleconnsperhost=-1|--?(?:secure-port|storage-adv-addr|kubernetes-topology-zone|pool-member-type|node-label-selector|balancing-ignore-label)[=\n].+|--?routes-urls[=\n]\S+\/routes\/.+|keda_http_direct_pod_routing=false|direct_functions=true|kgateway_node_zone=.+)$/gim;
 
 /** A Deployment, StatefulSet or ReplicaSet: who decides where Pods run and how many there are. */
 export type Workload = Readonly<ReturnType<typeof workloadOf>>;
