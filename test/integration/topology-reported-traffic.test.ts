@@ -1136,6 +1136,20 @@ const ROWS: readonly ReportedRow[] = [
     /no ready endpoint on node-2: Nodes there drop what enters\..* → Without svc_election/,
   ],
   [
+    'https://github.com/kube-vip/kube-vip/issues/1474',
+    {
+      spec: LOCAL,
+      endpoints: ['b'],
+      annotations: { 'kube-vip.io/vipHost': 'node-0' },
+      extra: [kubeVip(['vip_arp', 'svc_election'])],
+    },
+    'Ineffective',
+    'ZoneFailsHealthCheck',
+    /\(kube-vip in ARP mode\); Nodes without one of its Pods drop it/,
+    /no ready endpoint on node-0 and node-2: .* restart its Pod on the Node that holds the address/,
+    /among Nodes with one of its Pods/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/44803',
     {
       spec: LOCAL,

@@ -43,7 +43,7 @@ const ELECTION = 'svc_election';
 const ANY_OF_SET = `of its DaemonSet may announce with ${ELECTION} in its environment (from 0.5 on; it prefers none: kube-vip/kube-vip#814, open; \`Local\` needs it, and that DaemonSet on Nodes with Pods: #980)`;
 const NO_AFFINITY = `PureLB announces addresses of local pools from Nodes without a Pod (purelb/purelb#67): set its annotation \`purelb.io/node-affinity: service-endpoints\` (from 0.17). ${ANYWHERE}`;
 const AGGREGATED = `A BGPAdvertisement with \`aggregationLength\` below 32 announces its whole range from each Node with a Pod of any Service there (metallb/metallb#2811): have this one announced by another, with 32. Or: ${ANYWHERE}`;
-const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it, or update it (releases before spring 2026 were seen to put the address on every Node in routing table mode: #1442). ${ANYWHERE}`;
+const NO_ELECTION = `Without ${ELECTION} in its environment (from 0.5 on) kube-vip announces from Nodes without a Pod (kube-vip/kube-vip#729): set it, or update it (releases before spring 2026 were seen to put the address on every Node in routing table mode: #1442). Where it has that, restart its Pod on the Node that holds the address (annotation \`kube-vip.io/vipHost\`), and update it: 1.0.4 was seen to leave it on one that Pods had left (#1474). ${ANYWHERE}`;
 
 // metallb.io/installation, antrea-io/antrea#3785, metallb/metallb#153
 const LOOSE = `kube-proxy in IPVS mode has all Nodes answer for its address: set \`ipvs.strictARP: true\` in the ConfigMap of kube-proxy.`;
@@ -325,6 +325,8 @@ export const kindOf = (facts: Facts, announcers: readonly RouterObject[]): Kind 
   const { daemonSet, leavesOut, picks } = family;
   const [routed] = nodes.slice(0, 1).map((node) => index.routers.of(node));
   const release = routed?.version ?? '';
+  const holder = service.metadata?.annotations?.['kube-vip.io/vipHost'];
+  if (holder && facts.hosts.size > 0 && !facts.hosts.has(holder)) signs.delete(ELECTION); // kube-vip/kube-vip#1474
   const isBlind = !signs.has(ELECTION) && (release === '' || blindIn?.test(release) !== false);
   const isLoose = ({ settings }: RouterObject) => settings['mode'] === 'ipvs' && settings['ipvs.strictARP'] !== 'true';
   const isOfKubeProxy = kind.announced === 'one' && routed?.router === 'kube-proxy';

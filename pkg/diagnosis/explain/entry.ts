@@ -160,8 +160,7 @@ const lackOf = (facts: Facts, empty: readonly string[]) => {
 
 /** Of an NLB that sends to Pods: aws/eks-charts#865 */
 const emptyZoneCauses = (facts: Facts): Cause[] => {
-  const { name, service, endpoints, clientZones } = facts;
-  const empty = clientZones.filter((zone) => !endpoints.some((own) => own.zone === zone));
+  const { name, service, emptyZones: empty } = facts;
   const kind = kindOf(facts, []);
   if (service.spec?.type !== 'LoadBalancer' || empty.length === 0 || !kind.zonal) return [];
   const { why, remedy = kind.reach } = lackOf(facts, empty);

@@ -39,9 +39,9 @@ export const placedIn = (workloads: readonly Workload[]): readonly string[] | un
     ?.allowedZones;
 
 /** Dedicated control planes have few clients, unless endpoints show that workloads run there. */
-const clientZonesOf = ({ zones, workerZones }: SnapshotIndex, endpoints: readonly ReadyEndpoint[]): string[] => {
-  const shown = endpoints.map(({ zone }) => zone).filter((zone) => zones.has(zone));
-  const all = new Set([...(workerZones.size > 0 ? workerZones : zones), ...shown]);
+const clientZonesOf = ({ nodesIn, workerZones }: SnapshotIndex, endpoints: readonly ReadyEndpoint[]): string[] => {
+  const shown = endpoints.map(({ zone }) => zone).filter((zone) => nodesIn.has(zone));
+  const all = new Set([...(workerZones.size > 0 ? workerZones : nodesIn.keys()), ...shown]);
   return [...all].filter((zone) => zone !== '').sort(byText);
 };
 
@@ -255,6 +255,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     idealRoutes: ideal.every((slice, at) => slice === slices[at]) ? routes : routesBy(ideal),
     nodes,
     clientZones,
+    emptyZones: clientZones.filter((zone) => !endpoints.some((own) => own.zone === zone)),
     traffics: trafficsOf(routes, slices, clientZones, index.weights),
     noZones: index.noZones.filter((zone) => !theirs.has(zone)),
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),

@@ -118,10 +118,10 @@ export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOu
 
 /** Where a constraint counts none of its Pods, or is all that is missing and old Pods would count in the roll-out; of what has an owner the fields. */
 const constrain: Fix = (facts) => {
-  const empty = facts.clientZones.filter((zone) => !facts.endpoints.some((own) => own.zone === zone));
   const rolls = !atLeast(facts.version, MATCH_LABEL_KEYS_SINCE) && facts.index.downZones.length === 0;
   const lacks = (own: Workload) =>
-    zoneConstraint(own)?.selectsOwn === false || (rolls && revisesPods(own) && !placing(facts, own, empty).remedy);
+    zoneConstraint(own)?.selectsOwn === false ||
+    (rolls && revisesPods(own) && !placing(facts, own, facts.emptyZones).remedy);
   const says = facts.workloads.some(({ marks }) => marks) ? fieldsOf : asAdvice;
   return facts.workloads.every(lacks) ? both(scale, spreadOut)(facts)?.map(says) : [];
 };

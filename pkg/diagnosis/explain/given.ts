@@ -1,9 +1,8 @@
 // Causes for hints that are asked for and are not there: why the control plane, or the webhook, has not written them.
 import type { LabelSelector } from '../../apis/admission.ts';
-import { type Endpoint, type Node, zoneOfNode } from '../../apis/core.ts';
+import { type Endpoint, type EndpointSlice, type Node, type Service, zoneOfNode } from '../../apis/core.ts';
 import { ETCD_CLIENT_SERVICES, LABEL_CONSIDER, LABEL_GARDENER_ROLE } from '../../apis/names.ts';
 import { LABEL_NAMESPACE_NAME, LABEL_SLICE_MANAGED_BY, LABEL_ZONE } from '../../apis/names.ts';
-import type { StringMap } from '../../apis/meta.ts';
 import { byText, nameOf, picked } from '../../apis/values.ts';
 import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
 import { atLeast, formatVersion } from '../../routing/version.ts';
@@ -42,11 +41,13 @@ const whyDead = ({ snapshot, index, options }: Facts, webhook: WebhookSummary): 
   return given('WebhookCertificateExpired', `The caBundle of ${named(webhook)} was valid until ${end}.`);
 };
 
-/** Webhooks that serve a slice of the Service with these labels. */
-export const webhooksFor = ({ snapshot, ref }: Pick<Facts, 'snapshot' | 'ref'>, labels: StringMap): WebhookSummary[] =>
+/** Webhooks that serve these slices, which get the labels of their Service. */
+export const webhooksFor = ({ snapshot, ref }: Facts, { metadata: of }: Service, slices: readonly EndpointSlice[]) =>
   itemsOf(snapshot.webhooks).filter(
-    ({ slices, objectSelector, namespaceSelector }) =>
-      slices && matchesSelector(objectSelector, labels) && selectsNamespace(namespaceSelector, ref.namespace),
+    (own) =>
+      own.slices &&
+      slices.some(({ metadata }) => matchesSelector(own.objectSelector, { ...of?.labels, ...metadata?.labels })) &&
+      selectsNamespace(own.namespaceSelector, ref.namespace),
   );
 
 /** docs/operations/topology_aware_routing.md of gardener/gardener; gardener/etcd-druid#973 */
@@ -67,8 +68,7 @@ const webhookCauses = (facts: Facts, unhinted: readonly ReadyEndpoint[]): Cause[
   const serving = webhooks.items.filter((webhook) => webhook.slices);
   if (serving.length === 0)
     return given('WebhookMissing', `${what}; no MutatingWebhookConfiguration serves EndpointSlices.`, remedy);
-  const labels = slices.map(({ metadata }) => ({ ...service.metadata?.labels, ...metadata?.labels }));
-  const selecting = labels.flatMap((own) => webhooksFor(facts, own));
+  const selecting = webhooksFor(facts, service, slices);
   if (selecting.length === 0) {
     const which = listed(serving.map(named));
     return given('WebhookDoesNotSelect', `${what}; ${which} does not select it in namespace ${ref.namespace}.`);
@@ -130,7 +130,7 @@ export const inOnePlace = (nodes: readonly Node[]): boolean => {
   return nodes.every((node) => zoneOfNode(node) === '' && isOne(node));
 };
 
-const zonelessCause = ({ snapshot, wish }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
+const zonelessCause = ({ snapshot, wish, index: { zoneOf } }: Facts, endpoints: readonly ReadyEndpoint[]): Cause[] => {
   const zoneless = endpoints.filter(({ zone }) => zone === '');
   if (zoneless.length === 0) return [];
   const where = zoneless.map(({ address, nodeName }) => (nodeName === '' ? address : `${address} on Node ${nodeName}`));
@@ -142,10 +142,9 @@ const zonelessCause = ({ snapshot, wish }: Facts, endpoints: readonly ReadyEndpo
     const none = `No Node of the cluster has the label ${LABEL_ZONE}, and ${counted(zoneless.length, 'ready endpoint')} no zone.`;
     return given('EndpointWithoutZone', none, inOnePlace(all) ? ONE_PLACE : zonesFor(all));
   }
-  const nodes = new Map(all.map((node) => [nameOf(node), zoneOfNode(node)]));
-  if (zoneless.every(({ nodeName, slice }) => isControllerSlice(slice) && (nodes.get(nodeName) ?? '') !== ''))
+  if (zoneless.every(({ nodeName, slice }) => isControllerSlice(slice) && (zoneOf.get(nodeName) ?? '') !== ''))
     return given('EndpointWithoutZone', `${evidence}, and its Node has one, which it got later.`, WRITTEN_BEFORE);
-  return nodes.size > 0 && zoneless.every(({ nodeName }) => nodeName !== '' && !nodes.has(nodeName))
+  return zoneOf.size > 0 && zoneless.every(({ nodeName }) => nodeName !== '' && !zoneOf.has(nodeName))
     ? given('EndpointWithoutZone', `${evidence}, and there is no such Node among these.`, LOST_NODE)
     : given('EndpointWithoutZone', `${evidence}.`);
 };

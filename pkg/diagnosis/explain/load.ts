@@ -139,7 +139,7 @@ const WORKERS = 'Nothing to do for traffic. Pods in other zones need Nodes there
 /** One zone has all that could be clients; an endpoint on no Node may be anywhere, as those of a control plane. */
 export const singleCauses = ({ workloads, index, endpoints, clientZones }: Facts): Cause[] => {
   const isConstrained = workloads.some((workload) => zoneConstraint(workload) !== undefined);
-  const [who, help = isConstrained ? SPREAD_IN_ONE : index.zones.size > 1 ? WORKERS : undefined] =
+  const [who, help = isConstrained ? SPREAD_IN_ONE : index.nodesIn.size > 1 ? WORKERS : undefined] =
     placedIn(workloads) === undefined ? ['All ready worker Nodes are'] : PLACED;
   const isPlaced = endpoints.every(({ zone, nodeName }) => zone !== '' || nodeName !== '');
   const evidence = `${who} in ${listed(clientZones)}.`;

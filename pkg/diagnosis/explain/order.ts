@@ -122,10 +122,8 @@ const isNear: When = (facts) => way(facts)?.policy === 'Local' || (facts.nodes.l
 /** Where nothing adds Pods the second hop comes first: cortexlabs/cortex#2159; else traefik/traefik#9034. */
 const isHop: When = (facts) => !facts.autoscalers[0] && outside(facts).some(({ stage }) => stage === 'effective');
 /** Its owner keeps Pods out of a zone, and traffic enters from outside. */
-const isHeld: When = (facts) => {
-  const empty = facts.clientZones.filter((zone) => !facts.endpoints.some((own) => own.zone === zone));
-  return !isWanted(facts) && outside(facts)[0] && facts.makers.some((own) => placing(facts, own, empty).isHeld);
-};
+const isHeld: When = (facts) =>
+  !isWanted(facts) && outside(facts)[0] && facts.makers.some((own) => placing(facts, own, facts.emptyZones).isHeld);
 
 /** No client of a headless Service looks at hints, whether they are there or not. */
 const isMoot: When = (facts) => isEdge(facts) || isHeadless(facts);

@@ -130,7 +130,7 @@ const patched = <T>(object: T, patches: readonly Fields[]): T =>
 
 /** Endpoints where the Pods come to lie. */
 const movedSlices = ({ service, nodes, families, index }: Facts, slices: Facts['slices'], lie: Zones) => {
-  const replicas = Object.fromEntries([...[...index.zones].map((zone) => [zone, 0] as const), ...lie]);
+  const replicas = Object.fromEntries([...[...index.nodesIn.keys()].map((zone) => [zone, 0] as const), ...lie]);
   const wanted = { service, nodes, port: service.spec?.ports?.[0]?.name ?? '', replicas };
   return families.reduce((own, { family }) => changeReplicas({ ...wanted, slices: own, family }).slices, slices);
 };
@@ -149,8 +149,7 @@ const changed = (facts: Facts, changes: readonly Change[], lie?: Zones) => {
     ),
   );
   const slices = lie === undefined ? written : movedSlices(facts, written, lie);
-  const labels = slices.map(({ metadata }) => ({ ...service.metadata?.labels, ...metadata?.labels }));
-  const webhook = labels.some((each) => webhooksFor(facts, each).length > 0);
+  const webhook = webhooksFor(facts, service, slices).length > 0;
   const own = finalHints(service, slices, { shares, version, webhook, ...defined({ gates: options.gates }) });
   const stored = own.flatMap((family) => family.slices);
   const workloads = (index.workloads.get(ref.namespace) ?? []).map((each) =>

@@ -46,7 +46,7 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
   const workers = itemsOf(snapshot.nodes).flatMap((node) => (isControlPlane(asWorker(node)) ? [] : [asWorker(node)]));
   const weights = zoneWeights({ nodes: workers, by: 'cpu' });
   const groups = groupNodes(readyNodes, (node) => routers.keyOf(node));
-  const zones = new Set(readyNodes.map(zoneOfNode));
+  const nodesIn: ReadonlyMap<string, readonly Node[]> = Map.groupBy(readyNodes, zoneOfNode);
   const kinds = Map.groupBy(itemsOf(snapshot.routers), ({ kind }) => kind);
   const zoneOf = new Map(itemsOf(snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
   return {
@@ -65,12 +65,11 @@ export const indexSnapshot = (snapshot: ClusterSnapshot, stated: Stated = {}) =>
     hashing: itemsOf(snapshot.routers).find(
       ({ settings }) => settings['mode'] === 'ipvs' && /^(?:[sm]h|w?lc|sed|nq)$/.test(settings['ipvs.scheduler'] ?? ''),
     ),
-    zones,
-    downZones: [...new Set(zoneOf.values())].filter((zone) => zone !== '' && !zones.has(zone)).sort(byText),
+    downZones: [...new Set(zoneOf.values())].filter((zone) => zone !== '' && !nodesIn.has(zone)).sort(byText),
     zoneOf,
     /** CPU that Pods may request, in millicores; undefined where the Node does not say. */
     cpuOf: new Map(readyNodes.map((node) => [nameOf(node), milliCpuOf(node)])),
-    nodesIn: Map.groupBy(readyNodes, zoneOfNode) as ByKey<Node>,
+    nodesIn,
     noZones: noZonesOf(readyNodes),
     fargate: new Set(readyNodes.filter((node) => computeTypeOf(node) === 'fargate').map(nameOf)),
     workerZones: new Set(workers.filter(isNodeReady).map(zoneOfNode)),

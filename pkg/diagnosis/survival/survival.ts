@@ -123,7 +123,7 @@ const judge = (facts: Facts, path: Path, requests: readonly ZoneRequest[], optio
     return tooMuch ? 'Overloaded' : 'Survives';
   })();
   // Zones that Pods can move to: of Nodes that run workloads, else of any.
-  const all = facts.clientZones.length > 0 ? facts.clientZones : [...facts.index.zones];
+  const all = facts.clientZones.length > 0 ? facts.clientZones : [...facts.index.nodesIn.keys()];
   const others = all.filter((other) => other !== '' && !zones.has(other));
   const short = answer === 'Overloaded' || answer === 'NoEndpointElsewhere';
   return {
