@@ -157,17 +157,15 @@ export const createPool = <T>(textOf: (item: T) => string, most = Infinity): ((i
 export const tally = <K extends string>(names: readonly K[], all: readonly K[]): Record<K, number> =>
   Object.fromEntries(names.map((name) => [name, all.filter((own) => own === name).length])) as Record<K, number>;
 
-/** How many items have each name, zones mostly, in the order of the names. */
-export const countBy = <T>(items: readonly T[], of: (item: T) => string): Map<string, number> =>
-  new Map(
-    [...Map.groupBy(items, of)].map(([name, own]) => [name, own.length] as const).sort(([a], [b]) => byText(a, b)),
-  );
-
 export const sumBy = <T>(items: readonly T[], of: (item: T) => number): number => sumOf(items.map(of));
 
 /** The amounts of the items of each name, in the order in which the names come first. */
 export const sumsBy = <T, K>(items: readonly T[], of: (item: T) => K, amountOf: (item: T) => number) =>
   new Map([...Map.groupBy(items, of)].map(([name, own]) => [name, sumBy(own, amountOf)]));
+
+/** How many items have each name, zones mostly, in the order of the names. */
+export const countBy = <T>(items: readonly T[], of: (item: T) => string): Map<string, number> =>
+  new Map([...sumsBy(items, of, () => 1)].sort(([a], [b]) => byText(a, b)));
 
 /** The message of an Error; anything else that was thrown as text. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -138,6 +138,10 @@ const calling = (name: string, scheme: string, port = 80) => {
   const env = [{ name, value: `${scheme}://web.shop.svc:${port}` }];
   return beside('apps/v1', 'Deployment', podsWith({ name: 'c', image: 'own/c:1', env }, { app: 'c' }), { name: 'c' });
 };
+const behindNginx = (name: string) => {
+  const container = { name: 'n', image: 'nginx:1.21.6', envFrom: [{ configMapRef: { name } }] };
+  return beside('apps/v1', 'Deployment', podsWith(container, { app: 'lb' }), { name });
+};
 const SHARE = { 'longhorn.io/share-manager': 'pvc-1' };
 const APART_BY_ZONE = [{ ...PER_NODE, topologyKey: OLD_ZONE }];
 const portOf = (name: string, port: number) => ({ name, port });
@@ -3602,6 +3606,21 @@ const ROWS: readonly ReportedRow[] = [
     'NotRequested',
     /^✗ any Pod may be the wrong one: it elects a leader/,
     /→ Have the Service reach the leader alone/,
+  ],
+  [
+    'https://github.com/nginxinc/NGINX-Demos/issues/54',
+    {
+      spec: { clusterIP: 'None', ports: [portOf('grpc', 8001)] },
+      extra: [
+        beside('v1', 'ConfigMap', {}, { name: 'lb' }, { conf: 'upstream a {\n  server web.shop.svc:8001;\n}\n' }),
+        behindNginx('lb'),
+      ],
+    },
+    'NotWanted',
+    'StickyClients',
+    /^✗ NGINX may know only Pods of when it started; headless/,
+    /NGINX \(ConfigMap lb\) takes .* → In that upstream give the server `resolve`/,
+    /age of connections/,
   ],
   [
     'https://github.com/milo-os/milo/issues/684',

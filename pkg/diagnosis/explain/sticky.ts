@@ -7,7 +7,7 @@ import { AS_TCP } from '../bypasses/kinds.ts';
 import type { RouterName } from '../routers/types.ts';
 import { isOnEveryNode } from './ask.ts';
 import { type Facts, portOfPods } from './facts.ts';
-import { type Cause, cause, counted, listed } from './reasons.ts';
+import { type Cause, cause, counted, listed, saying } from './reasons.ts';
 
 /** Of sidecars that balance nothing, as the endpoint is picked before. */
 export const blindCauses = ({ blind, name }: Facts): Cause[] =>
@@ -28,6 +28,8 @@ const OF_DNS =
   'Let clients balance over all Pods (gRPC: `round_robin`, and `dns:///` before the name of the Service), and limit the age of connections at the server (gRPC: MAX_CONNECTION_AGE) or in pools of clients, after which they see Pods that were added. Or put a proxy in between that balances requests (a mesh, a Gateway).';
 /** istio/istio#7878, #10870 (its chart sets it) */
 const OF_PILOT = 'Have istiod end connections: `--keepaliveMaxServerConnectionAge=30m` among its arguments (from 1.1).';
+const OF_NGINX = // nginxinc/NGINX-Demos#54; nginx.org "Module ngx_http_upstream_module"
+  'In that upstream give the server `resolve`, with `zone` and a `resolver` that has `valid=` (NGINX 1.27.3 and newer, or Plus). Before: a variable as the host of `proxy_pass`, with such a `resolver`, or a reload of NGINX once Pods were added; or an Ingress controller or a Gateway in its place, which follows Pods.';
 /** What has gateways end connections of their clients, by images of their Pods: kubernetes/ingress-nginx#5947; traefik/traefik#9034, #10247; istio/istio#22635, #27280. */
 const OF_GATEWAY: Readonly<Record<string, RegExp>> = {
   'Have NGINX end connections after fewer requests: `keep-alive-requests` in the ConfigMap of its controller (of old releases `http2-max-requests` too), or take HTTP/1.1 (`use-http2: "false"`).':
@@ -144,6 +146,9 @@ export const stickyCauses = (facts: Facts): Cause[] => {
   const port = `${reused?.isOfPort || !ports[1] || isNamed(reused?.own) ? `Port ${reused?.own.name ?? reused?.own.port}` : 'A port'} of Service ${name}`;
   const [age = '$&'] = Object.entries(AGES).find(([, sign]) => sign.test(`${port} ${images.join()}`)) ?? [];
   if (clusterIP === 'None') {
+    const fixed = callers.find(({ scheme }) => scheme === 'nginx+once');
+    const once = `NGINX (${fixed?.by}) takes the addresses of Service ${name} from DNS when it starts or is reloaded, and not again: Pods that were added get nothing until then.`;
+    if (fixed) return [saying('NGINX may know only Pods of when it started', 'used', 'StickyClients', once, OF_NGINX)];
     const evidence = `${port} is of a protocol whose clients keep to one address unless they balance, and look for other Pods in DNS when a connection ends: those that are added get nothing before.`;
     const isOfAge = reused?.remedy === OF_AGE;
     // Who asks for no zones asks for load.

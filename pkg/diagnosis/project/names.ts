@@ -1,5 +1,5 @@
 // What variables, arguments and files of containers name: hosts that may be Services, and registries. Secrets may stand beside them.
-import type { Fields } from '../../apis/values.ts';
+import { type Fields, defined } from '../../apis/values.ts';
 import { settingsIn } from '../bypasses/programs.ts';
 import { listIn, pickTexts, stringsIn, textIn, textsIn } from './fields.ts';
 
@@ -8,11 +8,12 @@ const ADDRESS =
   /^(?:(\S*):\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?((?:\d+\.){3}\d+|[a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,5}?(?:\.svc[a-z.]*)?)(?::(\w+))?(?:[/?].*)?$/;
 const LONGEST = 2_000;
 /** Of gRPC libraries that take addresses of Pods from the API server (kuberesolver) or a control plane. */
-const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel|remote\+write|nginx\+kept)$/;
+const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel|remote\+write|nginx\+(?:kept|once))$/;
 /** What Prometheus and its like write to, from their files. */
 const REMOTE_WRITE = /\bremote_write:\s[^]{0,200}?\burl:\s*["']?\w+:\/\//g;
-/** Upstreams of NGINX whose connections it keeps. */
+/** Servers of NGINX whose connections it keeps, and those that it looks up when it starts alone: without `resolve`, or a variable. */
 const KEPT_SERVER = /\bserver\s+([\w.-]{1,100})(?=[^{}]{0,300}\skeepalive\s+\d)/g;
+const ONCE = /\b(?:server\s+|proxy_pass\s+https?:\/\/)([a-z][\w.-]{1,100}(?::\d{1,5})?)(?=[/;])/g;
 /** Of the exporter of OpenTelemetry Collectors that balances over Pods: from the API server, or those that DNS has. */
 const OTEL_RESOLVER = /\bresolver:\s+(k8s|dns):\s[^]{0,120}?\b(?:service|hostname):\s*["']?([\w.-]+)/g;
 /** By which Spring Cloud Kubernetes takes Pods for the names that it calls. */
@@ -34,9 +35,7 @@ const hostsIn = (texts: readonly Text[]) =>
     .filter(({ part }) => /[-.:]/.test(part))
     .flatMap(({ by, part }) => {
       const [, scheme = '', host, port] = ADDRESS.exec(part.replace(NAMESPACE_FIRST, '$1/$3.$2')) ?? [];
-      return host === undefined
-        ? []
-        : [{ by, host, ...(port ? { port } : {}), ...(RESOLVERS.test(scheme) ? { scheme } : {}) }];
+      return host === undefined ? [] : [{ by, host, ...defined({ port, scheme: RESOLVERS.exec(scheme)?.[0] }) }];
     });
 
 /** What says where it registers itself. */
@@ -108,7 +107,8 @@ export const namesInConfig = (object: Fields, configMap: string) => {
     const text = value
       .slice(0, MOST_TEXT)
       .replace(REMOTE_WRITE, 'url: remote+write://')
-      .replace(KEPT_SERVER, 'server nginx+kept://$1');
+      .replace(KEPT_SERVER, 'server nginx+kept://$1')
+      .replace(ONCE, 'server nginx+once://$1');
     const parts = text.replace(OTEL_RESOLVER, 'endpoint: $1+otel://$2').split(/[\n,{}]+/, MOST_LINES);
     return value.includes('\n') ? parts.flatMap(entryIn) : [{ name, value }];
   });
