@@ -68,7 +68,8 @@ const questionOf = (marks: Marks, change: Change, version: KubernetesVersion) =>
   const { name = '', namespace = '', labels = {}, annotations = {}, ownerReferences = [], managedFields = [] } = marks;
   const managers = new Set(managedFields.map((entry) => textIn(entry, 'manager')));
   const about = (/^\/spec\/(replicas|template)/.exec(change.pointer)?.[1] ?? 'service') as About;
-  return { ...change, name, namespace, labels, annotations, managers, owner: ownerReferences[0], version, about };
+  const what: About | 'policy' = change.pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
+  return { ...change, name, namespace, labels, annotations, managers, owner: ownerReferences[0], version, about, what };
 };
 
 export const TEMPLATE = { pointer: '/spec/template/spec/topologySpreadConstraints' };
@@ -81,11 +82,10 @@ type By = (question: Question) => string | undefined;
  * What of its chart's values it is: by name where that was read, else as most charts name it, which is no rule
  * (grafana-community/helm-charts#70, icoretech/helm#329, treeverse/charts#415) and none for a component, and how to see it. Empty: no chart is named.
  */
-const chartValue = ({ labels, annotations, about, distribution, pointer, name }: Question) => {
+const chartValue = ({ labels, annotations, about, what, distribution, pointer, name }: Question) => {
   const [, chart, version = ''] = /^(.+?)-v?(\d+\..*)$/.exec(labels['helm.sh/chart'] ?? labels['chart'] ?? '') ?? [];
   if (chart === undefined) return { text: '' };
   const to = distribution === undefined || about !== 'service' ? '' : `: ${distribution}`;
-  const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
   const isPlace = pointer === '/spec/template'; // tolerations, affinity: not its constraints
   const value = isPlace ? undefined : CHART_VALUES[chart]?.[what];
   const field = pointer.startsWith('/spec/') ? pointer.slice('/spec/'.length) : 'annotations';
@@ -194,7 +194,7 @@ const byK3s: By = ({ annotations, labels, name }) => {
 
 /** Of OLM as its doc/design/subscription-config.md says; it leaves replicas of a Deployment that is there (odf-operator#635). Of Helm operators the spec holds the values. */
 const byOperator: By = (question) => {
-  const { owner, labels, about, pointer } = question;
+  const { owner, labels, about, what, pointer } = question;
   const version = labels['olm.owner'];
   if (version !== undefined && about !== 'replicas')
     return `OLM writes it back as ClusterServiceVersion ${version} says; of where Pods run it takes affinity, nodeSelector and tolerations from spec.config of the Subscription`;
@@ -202,7 +202,6 @@ const byOperator: By = (question) => {
   // Groups of the API server's own controllers.
   if (owner === undefined || /^(?:|apps|batch|discovery\.k8s\.io|autoscaling)$/.test(group)) return undefined;
   const who = `${owner.kind} ${owner.name}`;
-  const what = pointer === '/spec/internalTrafficPolicy' ? 'policy' : about;
   const known = operatorField(group, what);
   // An operator may copy labels of a custom resource that a chart made, as Prometheus' does.
   const isHelms = labels['app.kubernetes.io/managed-by'] === 'Helm';

@@ -343,6 +343,14 @@ const REDIRECTED = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
   redirectBackend: { localEndpointSelector: { matchLabels: { app: 'web' } } },
 });
 
+const CACHE = { localEndpointSelector: { matchLabels: { app: 'cache' } } };
+const PORTS_REDIRECTED = inShop('cilium.io/v2', 'CiliumLocalRedirectPolicy', {
+  ...REDIRECT.spec,
+  redirectBackend: { ...CACHE, toPorts: [{ name: 'dns' }, { name: 'dns-tcp' }] },
+});
+const UNNAMED = { nodeName: 'node-0', containers: [{ name: 'c', ports: [{ name: 'udp-53', containerPort: 53 }] }] };
+const CACHE_POD = { ...podOf('cache-0', UNNAMED, { app: 'cache' }), status: READY };
+
 const ROWS: readonly ReportedRow[] = [
   // The CPU heuristic.
   [
@@ -1699,6 +1707,14 @@ const ROWS: readonly ReportedRow[] = [
     /what is sent from 2 of 3 Nodes, which have none \(node-1, node-2\), fails .*→ Run such a Pod .*, or Cilium 1\.18\.2/,
   ],
   [
+    'https://github.com/cilium/cilium/issues/28469',
+    { plane: cilium('1.13.6'), extra: [PORTS_REDIRECTED, CACHE_POD] },
+    'NotWanted',
+    'NotRequested',
+    /^✗ (?!.*on their own Node).*; cilium-redirect \(\S+ \S+\) may go around it/,
+    /from 3 of 3 Nodes, which have none with a port named dns or dns-tcp \(.*goes through the Service.* → .*such a Pod on every Node/,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/28918',
     {
       spec: CLOSE,
@@ -1833,7 +1849,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NoEndpoints',
     /no endpoint is ready/,
-    /near and far alike.*For that: a global Service of another name in each/,
+    /near and far alike.*\(1\.18 and 1\.19 .* share a target port: .*For that: where ports share one, an update .* a global Service of another name in each/,
     /affinity=local/,
   ],
   // Up to 1.17 that is none.

@@ -1625,6 +1625,10 @@ const mayWatch = (account: string) => [
 ];
 
 /** Who goes around the cluster IP of a Service whose hints are as they should be. */
+const NEAR_FIRST = beside('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', {
+  to: [{ default: { localityAwareness: { localZone: { affinityTags: [{ key: 'topology.kubernetes.io/zone' }] } } } }],
+});
+
 const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegExp, remedy: RegExp])[] = [
   [
     'https://github.com/open-telemetry/opentelemetry-collector-contrib/issues/24914',
@@ -2193,19 +2197,17 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/kumahq/kuma/issues/11966',
     {
-      extra: [
-        sidecar('kuma-sidecar', 'kumahq/kuma-dp:2.9.0'),
-        beside('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', {
-          to: [
-            {
-              default: { localityAwareness: { localZone: { affinityTags: [{ key: 'topology.kubernetes.io/zone' }] } } },
-            },
-          ],
-        }),
-      ],
+      extra: [sidecar('kuma-sidecar', 'kumahq/kuma-dp:2.9.0'), NEAR_FIRST],
     },
     around('kuma'),
     /Envoy prefers its own zone by MeshLoadBalancingStrategy shop\/web/,
+  ],
+  // Dataplanes have labels of Pods, and from 2.7 on of Nodes.
+  [
+    'https://github.com/kumahq/kuma/issues/9242',
+    { extra: [sidecar('kuma-sidecar', 'kumahq/kuma-dp:2.6.1'), NEAR_FIRST] },
+    around('kuma'),
+    /goes by tags that no Pod seen has → these as labels of Pods, or \(zone, host name\) Kuma 2\.7/,
   ],
   [
     'https://github.com/dapr/dapr/issues/3794',

@@ -290,7 +290,7 @@ export const CLIENTS = clients({
     setting:
       'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone and `crossZone.failover` as the order of other clusters (from 2.5; these get nothing without it; before kumahq/kuma#9690 of 2024 Pods need that label; a zone with few Pods gets all of its clients)',
     image: /\bkuma-(?:cp|dp):/,
-    source: 'kumahq/kuma policies/meshloadbalancingstrategy; #8022, #5338, #5196; kumahq/kuma-website#1506',
+    source: 'kumahq/kuma policies/meshloadbalancingstrategy; #8022, #5338, #5196, #9242; kumahq/kuma-website#1506',
   },
   consul: {
     byRule: 'ServiceResolver ProxyDefaults',

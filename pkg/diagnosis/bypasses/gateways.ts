@@ -81,11 +81,12 @@ const BY_ADDRESS = {
   unsure: true,
 } as const;
 
-/** What is sent from Nodes without a Pod for it: cilium/cilium#41450, #41463; from the network that the Pod is in: #28918, #26144; what is named by the cluster IP: #43800, #45412. */
-export const ofRedirect = ({ namespace, takers, settings }: EntryObject, { pods, nodes, images }: BypassIndex) => {
+/** What is sent from Nodes without a Pod for it: cilium/cilium#41450, #41463; from the network that the Pod is in: #28918, #26144; what is named by the cluster IP: #43800, #45412; of several ports Pods have to name theirs alike: #28469, #28558. */
+export const ofRedirect = ({ takers, ports, ...entry }: EntryObject, { pods, nodes, images }: BypassIndex) => {
   const isOf = (tag: RegExp): boolean => images.some((image) => tag.test(image));
-  if (settings['address'] !== undefined) return isOf(/\bcilium:v1\.(?:1[89]|2)/) ? BY_ADDRESS : undefined;
-  const own = takers && pods.get(namespace)?.filter((pod) => pod.ready && matchesSelector(takers, pod.labels));
+  if (entry.settings['address'] !== undefined) return isOf(/\bcilium:v1\.(?:1[89]|2)/) ? BY_ADDRESS : undefined;
+  const all = takers && pods.get(entry.namespace)?.filter((pod) => pod.ready && matchesSelector(takers, pod.labels));
+  const own = all?.filter((pod) => ports[1] === undefined || pod.ports.some((port) => ports.includes(port)));
   if (own?.some(({ inHost }) => inHost) && isOf(/\bcilium:v1\.(?:\d|1[0-4])\./)) {
     const decides =
       'its Pod is in the network of the host: what other Pods send was seen to reach that one, and elsewhere the Pods of the Service (cilium/cilium#28918, #18603), and up to Cilium 1.14 what others in that network send gets no answer';
@@ -93,10 +94,10 @@ export const ofRedirect = ({ namespace, takers, settings }: EntryObject, { pods,
     return { decides, setting, fails: true, unsure: true } as const;
   }
   const bare = nodes.map(nameOf).filter((node) => own?.every(({ nodeName }) => nodeName !== node));
-  if (own === undefined || own.length === 0 || bare.length === 0) return undefined;
+  if (all === undefined || all.length === 0 || bare.length === 0) return undefined;
   const fails = isOf(/\bcilium:v1\.18\.[01]\b/) || undefined;
   const there = fails ? 'fails in 1.18.0 and 1.18.1' : 'goes through the Service';
-  const decides = `Cilium hands what Pods send to it to a Pod on their own Node; what is sent from ${bare.length} of ${nodes.length} Nodes, which have none (${bare.slice(0, 3).join(', ')}${bare.length > 3 ? ', …' : ''}), ${there}`;
+  const decides = `Cilium hands what Pods send to it to a Pod on their own Node; what is sent from ${bare.length} of ${nodes.length} Nodes, which have none${own?.[all.length - 1] ? '' : ` with a port named ${ports.join(' or ')}`} (${bare.slice(0, 3).join(', ')}${bare.length > 3 ? ', …' : ''}), ${there}`;
   const setting = `such a Pod on every Node${fails ? ', or Cilium 1.18.2' : ''}`;
   return { decides, setting, unsure: true, ...defined({ fails }) } as const;
 };

@@ -218,15 +218,16 @@ export const OTHERS = {
     decides:
       'Cilium adds the endpoints of other clusters, which are not among these objects and get their share (before 1.19 without zones: no hint keeps to them); what reads slices (ingress controllers) does not see them without `clustermesh.enableEndpointSliceSynchronization=true` of its chart (from 1.16) and annotation service.cilium.io/global-sync-endpoint-slices: "true"',
     setting:
-      'Cilium 1.19 or newer in all clusters, or `kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local`',
+      'Cilium 1.19 or newer in all clusters, or `kubectl annotate service {service} -n {namespace} --overwrite service.cilium.io/affinity=local` (from 1.13), or annotation `shared` (before 1.13 `shared-service`) "false" on it in the other clusters (here it keeps none of theirs out)',
     adds: true,
-    source: 'cilium/cilium#24494, #28440, #29200, #31609',
+    source: 'cilium/cilium#24494, #28440, #29200, #31609, #19042',
     unless: BY_AFFINITY,
   },
   'cilium-clustermesh/none': {
-    decides: 'Cilium sends to the endpoints of other clusters, near and far alike, which are not among these objects',
+    decides:
+      'Cilium sends to the endpoints of other clusters, near and far alike, which are not among these objects (1.18 and 1.19 before April 2026 have those of one alone of the ports that share a target port: cilium/cilium#45109)',
     setting:
-      'a global Service of another name in each cluster, which clients choose by name: affinity knows this cluster and the others as one, and changes nothing without an endpoint here',
+      'where ports share one, an update of Cilium, or a target port for each; for zones a global Service of another name in each cluster, which clients choose by name: affinity knows this cluster and the others as one, and changes nothing without an endpoint here',
     adds: true,
     source: 'cilium/cilium#29200',
     unless: BY_AFFINITY,

@@ -68,6 +68,7 @@ const BY_RULE: Readonly<
   ],
   aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'], // istio/istio#60765
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
+  untagged: ['{rule} goes by tags that no Pod seen has', 'these as labels of Pods, or (zone, host name) Kuma 2.7'],
   outlier: [KEPT, '', PREFERS],
   failover: [KEPT, '`failover` of {rule} is for regions only; for zones `failoverPriority`', PREFERS],
   mesh: [KEPT, EVEN, PREFERS],
@@ -117,14 +118,13 @@ export const CLUSTER_LOCAL = 'for its cluster alone `clusterLocal: true` for its
 export const ANY = { count: Infinity, isZoned: true, isThin: false, hinted: false };
 
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
-interface Seen extends Partial<Record<'image' | 'from' | 'steering', string>>, Readonly<typeof ANY> {
+interface Seen extends Readonly<typeof ANY & Record<'steering', string>>, Partial<Found> {
   readonly rules: readonly EntryObject[];
   readonly mesh: Readonly<Record<'off' | 'root' | 'distribute', string>>;
-  readonly entry?: EntryObject;
-  readonly clients?: readonly PodSummary[];
   readonly services: readonly Service[];
   readonly proxies: readonly PodSummary[];
   readonly entries: readonly EntryObject[];
+  readonly podsOf: (service: Service) => readonly PodSummary[];
 }
 
 /** The object that decides first: for the Service, the route or its Gateway; and what it makes of zones. */
@@ -157,16 +157,19 @@ const ruleOf = ({ byRule }: Client, service: Service, { rules, entry, mesh, from
 export const imageRelease = (image: string) => imageVersion(image.replace(/:(?:stable|edge(?=-2[4-9]))-/, ':'));
 
 /** Why the object that decides keeps no zone although it is meant to. */
-const vainOf = (seen: Seen, locality: string, rule?: EntryObject) => {
-  const { count, isThin, entries, image = '', clients = [], services, proxies, steering = '' } = seen;
+const vainOf = (service: Service, seen: Seen, locality: string, rule?: EntryObject) => {
+  const { count, isThin, entries, image = '', clients = [], services, proxies, podsOf, steering } = seen;
   const { least = '0', forced } = rule?.settings ?? {};
   if (locality === 'kept' && count < Number(least)) return 'few';
   if (locality === 'kept' && least !== '0' && forced === undefined && isThin) return 'soft';
+  const version = imageRelease(image);
+  const ofNodes = version && isSince(version, [2, 7, 0]) ? /^(?:topology\.)?kubernetes\.io\/(?:zone|hostname)$/ : /^$/;
+  const isTag = (tag: string) => ofNodes.test(tag) || podsOf(service).some(({ labels }) => Object.hasOwn(labels, tag));
+  if (rule?.tags[0] !== undefined && !rule.tags.some(isTag)) return 'untagged';
   const isBlind = proxies.length > 0 && proxies.every(({ labels }) => !labels['topology.kubernetes.io/zone']);
   if (rule?.kind === 'BackendConfigPolicy' && isBlind && !/kgateway_node_zone/i.test(steering)) return 'blind';
   const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
-  const version = imageRelease(image);
   if (locality === 'shares') return version && !isSince(version, [1, 9, 0]) ? locality : 'distribute';
   if (!/^(?:outlier|failover|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
   const isServed = clients.every((pod) => services.some((own) => selects(own, { ...pod, podLabels: pod.labels })));
@@ -188,7 +191,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const { rule, locality: stated = '' } = ruleOf(row, service, seen);
   const isApiServer = [labels['app'], labels['role']].join() === 'kubernetes,apiserver';
   const isLayer7 = seen.entry?.kind === 'VirtualService' && !seen.entry.settings['passes'];
-  const locality = vainOf(seen, stated, rule);
+  const locality = vainOf(service, seen, stated, rule);
   if (row === CLIENTS.headless && seen.count === 1) return { setting: IN_ONE };
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
     return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };

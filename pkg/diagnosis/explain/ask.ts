@@ -166,7 +166,7 @@ export const elsewhere = (facts: Facts): readonly [says: string, sets: string, o
     ({ client, unsure = true, possible, byHints, setting: set, asks, behind = unsure || possible }) =>
       !(behind || (byHints && set === '') || (asks && atLeast(version, 21)) || client === 'kube-apiserver'),
   );
-  const past = sure ?? bypasses.find(({ client }) => client === 'node-local-dns');
+  const past = sure ?? bypasses.find(({ client }) => /^(?:cilium-redirect|node-local-dns)$/.test(client));
   const next = bypasses.find(({ behind }) => behind);
   const then = next && !next.none ? `For that: ${next.setting}. For the Service: ` : '';
   if (past === undefined) return next ? [`Behind it: ${next.decides}. `, then] : ['', ''];
@@ -174,7 +174,7 @@ export const elsewhere = (facts: Facts): readonly [says: string, sets: string, o
   const says = `${client} (${evidence.object}) ${unsure ? 'may go' : 'goes'} around the cluster IP: ${decides}. `;
   const scaled = keeps && autoscalers.length > 0 ? SCALED : '';
   const sets = `For ${client}: ${setting || (none ? 'no setting for zones is known here' : 'nothing, it keeps to zones')}${scaled}.`;
-  const isRedirect = client === 'cilium-redirect';
+  const isRedirect = client === 'cilium-redirect' && !unsure;
   if (all && !byHints && !isRedirect && !through && (keeps || none || setting !== ''))
     return [says, '', `${sets} Other clients, of which none is seen, would take the cluster IP.`];
   return [says, `${setting && `${sets} `}For connections ${isRedirect ? 'from there' : 'through the cluster IP'}: `];

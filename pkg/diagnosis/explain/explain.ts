@@ -18,7 +18,7 @@ import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { spreadText } from './spread.ts';
 import { usedReport } from './used.ts';
 import { isUnlisted } from './waiting.ts';
-import { isHinted, wantedReport } from './wanted.ts';
+import { wantedReport } from './wanted.ts';
 
 /** `NotWanted`: not asked for; `Ineffective`: asked, without (full) effect; `Assumed`: effective if the router is as assumed; `Unknown`: who routes on some Node is not known, and nothing else is wrong. */
 export type Verdict = 'Effective' | 'Assumed' | 'Unknown' | 'NotWanted' | 'Ineffective';
@@ -115,9 +115,7 @@ export const diagnose = (
     if (unserved.length > 0 && unserved.every((zone) => facts.noZones.includes(zone))) return 'Unknown';
     // Every Node whose router is known keeps to hints; of the others nothing can be said.
     const isKeptOrUnknown = (route: Route): boolean => route.reason === 'RouterUnknown' || isKept(route);
-    return certainty === 'unknown' && isHinted(facts) && facts.routes.every(isKeptOrUnknown)
-      ? 'Unknown'
-      : 'Ineffective';
+    return certainty === 'unknown' && facts.isHinted && facts.routes.every(isKeptOrUnknown) ? 'Unknown' : 'Ineffective';
   })();
   const causes = findCauses(facts, effective.effective);
   return { facts, verdict, scope: scopeOf(facts, wanted.wanted), wanted, given: givenReport(facts), effective, causes };

@@ -218,8 +218,8 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
   const past = options.measured && measuredPast(options.measured, serviceKeyOfRef(ref), nodes.length);
   const count = Math.max(0, ...families.map((family) => family.endpoints.length));
   const isZoned = endpoints.length === 0 || endpoints.some(({ zone }) => zone !== '');
-  const counts = [...countBy(endpoints, ({ zone }) => zone).values()];
-  const isThin = counts.some((own) => own * clientZones.length < endpoints.length);
+  const counts = countBy(endpoints, ({ zone }) => zone);
+  const isThin = [...counts.values()].some((own) => own * clientZones.length < endpoints.length);
   const hinted = endpoints.some(({ forZones }) => forZones.length > 0);
   const sockets = index.bypasses.sockets.find(([plane]) => index.answers.every(({ title }) => title === plane));
   // Istio's sidecar finds HTTP by its host all the same (cilium/cilium#28304), and TCP by the cluster IP (istio/istio#27619).
@@ -255,7 +255,10 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     idealRoutes: ideal.every((slice, at) => slice === slices[at]) ? routes : routesBy(ideal),
     nodes,
     clientZones,
-    emptyZones: clientZones.filter((zone) => !endpoints.some((own) => own.zone === zone)),
+    owner: service.metadata?.ownerReferences?.[0],
+    counts,
+    isHinted: endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0),
+    emptyZones: clientZones.filter((zone) => !counts.has(zone)),
     traffics: trafficsOf(routes, slices, clientZones, index.weights),
     noZones: index.noZones.filter((zone) => !theirs.has(zone)),
     notServing: slices.flatMap((slice) => (slice.endpoints ?? []).filter(isPublishedOnly)),

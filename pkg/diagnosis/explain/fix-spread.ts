@@ -120,8 +120,7 @@ export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOu
 const constrain: Fix = (facts) => {
   const rolls = !atLeast(facts.version, MATCH_LABEL_KEYS_SINCE) && facts.index.downZones.length === 0;
   const lacks = (own: Workload) =>
-    zoneConstraint(own)?.selectsOwn === false ||
-    (rolls && revisesPods(own) && !placing(facts, own, facts.emptyZones).remedy);
+    zoneConstraint(own)?.selectsOwn === false || (rolls && revisesPods(own) && !placing(facts, own).remedy);
   const says = facts.workloads.some(({ marks }) => marks) ? fieldsOf : asAdvice;
   return facts.workloads.every(lacks) ? both(scale, spreadOut)(facts)?.map(says) : [];
 };

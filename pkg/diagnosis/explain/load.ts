@@ -40,7 +40,7 @@ const skewOf = ({ clientZones }: Facts, counts: ReadonlyMap<string, number>): nu
 const callerCauses = (facts: Facts): Cause[] => {
   const found = callersOf(facts);
   if (found === undefined) return [];
-  const counts = countBy(facts.endpoints, ({ zone }) => zone);
+  const { counts } = facts;
   const [own, ...more] = facts.workloads;
   // Clients lie evenly, and the endpoints do not: aws/karpenter-provider-aws#8358.
   const isTheirs = own && more.length === 0 && skewOf(facts, found.zones) < 2 && skewOf(facts, counts) > 1;
@@ -61,8 +61,7 @@ const lentCauses = (facts: Facts): Cause[] => {
 
 /** Where Pods lie less evenly than what places them would have it, or their number does not let them; undefined: what the code says. */
 const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undefined => {
-  const { endpoints, workloads, clientZones } = facts;
-  const counts = countBy(endpoints, ({ zone }) => zone);
+  const { endpoints, workloads, clientZones, counts } = facts;
   const skew = skewOf(facts, counts);
   const [own] = workloads.length === 1 ? workloads : [];
   if (skew === 1 && load * (counts.get(hot) ?? 0) * clientZones.length < MUCH)

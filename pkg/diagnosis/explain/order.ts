@@ -123,7 +123,7 @@ const isNear: When = (facts) => way(facts)?.policy === 'Local' || (facts.nodes.l
 const isHop: When = (facts) => !facts.autoscalers[0] && outside(facts).some(({ stage }) => stage === 'effective');
 /** Its owner keeps Pods out of a zone, and traffic enters from outside. */
 const isHeld: When = (facts) =>
-  !isWanted(facts) && outside(facts)[0] && facts.makers.some((own) => placing(facts, own, facts.emptyZones).isHeld);
+  !isWanted(facts) && outside(facts)[0] && facts.makers.some((own) => placing(facts, own).isHeld);
 
 /** No client of a headless Service looks at hints, whether they are there or not. */
 const isMoot: When = (facts) => isEdge(facts) || isHeadless(facts);

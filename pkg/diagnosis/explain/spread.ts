@@ -131,7 +131,7 @@ export const SPREAD_IN_ONE =
 type Sort = Partial<Record<'isFirst' | 'isVague' | 'isHeld', boolean>>;
 
 /** Why zones have none of its Pods, and where a constraint is no remedy what is; else what the code says. */
-export const placing = (facts: Facts, workload: Workload, zones: readonly string[]) => {
+export const placing = (facts: Facts, workload: Workload, zones: readonly string[] = facts.emptyZones) => {
   const say = (why: string, remedy?: string, sort: Sort = {}) => ({ why, remedy, ...sort });
   const { allowedZones, replicas, zoneAntiAffinity, volumes, apartInVain, apartByNode } = workload;
   const who = workloadTitle(workload);
@@ -245,9 +245,8 @@ const spreadRemedy = (facts: Facts, found: readonly ReturnType<typeof placing>[]
     : (way ?? found[0]?.remedy ?? kept ?? (isOfGardener(facts) ? OF_SHOOT : hasFew(facts) ? undefined : `${SPREAD}.`));
 };
 
-const unseenMaker = ({ pods, service }: Facts): string => {
+const unseenMaker = ({ pods, owner: by }: Facts): string => {
   const makers = listed(pods.flatMap(({ madeBy }) => madeBy ?? []));
-  const [by] = service.metadata?.ownerReferences ?? [];
   const field = operatorField(by?.apiVersion.replace(/\/.*/, '') ?? '', 'template');
   const place = makers.startsWith('StrimziPodSet')
     ? '`rack` only prefers to spread them, constraints belong in `spec.template.pod` of the KafkaNodePool (or KafkaConnect), or `spec.kafka.template.pod` of the Kafka'
@@ -258,7 +257,7 @@ const unseenMaker = ({ pods, service }: Facts): string => {
 };
 
 const familySpread = (facts: Facts, { endpoints, drained: weightless, label }: FamilyFacts): Cause[] => {
-  const { clientZones, name, workloads, makers } = facts;
+  const { clientZones, name, workloads, makers, owner: by } = facts;
   const [only] = endpoints;
   if (only === undefined || clientZones.length < 2) return [];
   const counts = countBy(endpoints, ({ zone }) => zone);
@@ -274,7 +273,6 @@ const familySpread = (facts: Facts, { endpoints, drained: weightless, label }: F
     return [cause('effective', 'ZoneNotHinted', evidence, UNDRAIN)];
   }
   const role = chosenBy(facts);
-  const [by] = facts.service.metadata?.ownerReferences ?? [];
   const who = by === undefined ? '' : `, which the operator of ${by.kind} ${by.name} decides`;
   const them = endpoints.length === 1 ? 'it' : 'them';
   const chosen = role === '' ? '' : ` Its selector picks ${them} among others by the label ${role}${who}.`;

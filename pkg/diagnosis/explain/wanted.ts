@@ -20,9 +20,6 @@ import { emptyFamily } from './waiting.ts';
 const annotationKey = ({ service }: Facts): string =>
   presentAnnotation(service.metadata?.annotations) ?? ANNOTATION_TOPOLOGY_MODE;
 
-export const isHinted = ({ endpoints }: Pick<Facts, 'endpoints'>): boolean =>
-  endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
-
 const asked = (source: HintSource, by: string, strategy?: string) => ({
   wanted: source !== 'none',
   source,
@@ -43,7 +40,7 @@ export const wantedReport = (facts: Facts) => {
   const key = wish.source === 'trafficDistribution' ? 'spec.trafficDistribution' : annotation;
   if (wish.mode !== 'none') return asked(wish.source, `${key}=${wish.value}`);
   // An Etcd's client Service that asks for nothing itself: only admission writes these hints, where the namespace is labelled.
-  if (isEtcdClient(service) && isHinted(facts))
+  if (isEtcdClient(service) && facts.isHinted)
     return asked('webhook', `label ${LABEL_ETCD_CLIENTS}=true of namespace ${facts.ref.namespace}`);
   const { by, own } = edgeOf(facts) ?? {};
   return asked('none', own ? `annotation ${by}` : isOff(wish.value) ? '' : `${key}=${wish.value}`);
@@ -75,15 +72,15 @@ export const sourceClusters = ({ slices, service }: Pick<Facts, 'slices' | 'serv
   return [...new Set(clusters)].sort(byText);
 };
 
-/** patroni/patroni#2050, docs/ENVIRONMENT.rst; labels of Patroni and of the operators of Zalando and CrunchyData. */
-const PATRONI = /"(?:application":"(?:patroni|spilo)|[^"]*\/patroni)"/;
+/** patroni/patroni#2050, docs/ENVIRONMENT.rst; labels of Patroni, of the operators of Zalando and CrunchyData, and of timescale/helm-charts#384. */
+const PATRONI = /"(?:app(?:lication)?":"(?:patroni|spilo|timescaledb)|[^"]*\/patroni)"/;
 const OF_PATRONI =
   'Writes go to the leader, in whatever zone it is, and more replicas change nothing: what reads can use a Service of replicas, which may ask for zones. Where readiness of the leader is to count, set `PATRONI_KUBERNETES_USE_ENDPOINTS=false` (`kubernetes_use_configmaps` of the operator of Zalando, which gives such a selector), and give the Service a selector with the label `role` of the leader (`master`, from Patroni 4 on `primary`).';
 
 /** What kind of Service it is decides before any wish. */
 export const kindCauses = (facts: Facts): Cause[] => {
   const { service, name, endpoints, callers, bypasses } = facts;
-  if (name === 'default/kubernetes' && endpoints.length > 0 && !isHinted(facts)) return [apiServerCause(facts)];
+  if (name === 'default/kubernetes' && endpoints.length > 0 && !facts.isHinted) return [apiServerCause(facts)];
   if (endpoints[0]?.address === PLACEHOLDER) {
     const isVoid = bypasses.some(({ client }) => client.startsWith('aws-ip-targets')); // aws-load-balancer-controller#3754
     const evidence = `The endpoint of Service ${name}, ${PLACEHOLDER}, stands for Cilium's Envoy on the Node that traffic enters: ${isVoid ? 'its NLB, which is to send to Pods (target type ip), has no target, and what enters fails' : 'nothing of it makes zones count'}.`;
@@ -110,7 +107,7 @@ export const kindCauses = (facts: Facts): Cause[] => {
   const unused = facts.slices.flatMap((own) => (own.endpoints ?? []).flatMap(({ addresses }) => addresses.slice(1))); // kubernetes/website#42748
   const clusters = sourceClusters(facts);
   const isFar = clusters.length > 0 && endpoints.every(({ nodeName }) => !facts.index.zoneOf.has(nodeName));
-  if ((!hasSelector(service) || isFar) && endpoints.length > 0 && (!isHinted(facts) || unused.length > 0)) {
+  if ((!hasSelector(service) || isFar) && endpoints.length > 0 && (!facts.isHinted || unused.length > 0)) {
     const hinted = endpoints.filter(({ forZones }) => forZones.length > 0).length;
     const writers = facts.slices.map(({ metadata }) => metadata?.labels?.[LABEL_SLICE_MANAGED_BY]);
     const isMirrored = writers.includes('endpointslicemirroring-controller.k8s.io');
@@ -289,7 +286,7 @@ export const requestCauses = (facts: Facts): Cause[] => {
   // Where a data plane reads nothing else, it is there for that.
   if (wish.reason === 'AnnotationWins' && (beside || !annotated)) return [cause('wanted', wish.reason, wish.message)];
   // A proxy up to 1.30 reads the annotation, so both together are right where a label asks for the hints.
-  if (wish.mode !== 'none' || facts.strategy !== undefined || isHinted(facts)) return [];
+  if (wish.mode !== 'none' || facts.strategy !== undefined || facts.isHinted) return [];
   // Beside the policy hints would change nothing.
   if (wish.reason === 'NotRequested' && service.spec?.internalTrafficPolicy === 'Local') return [];
   return [refusedRequest(facts)];

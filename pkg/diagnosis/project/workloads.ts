@@ -108,6 +108,7 @@ export const podOf = (object: Fields, metadata: Metadata) => {
     ...defined({ requestMilliCpu: requestOf(object), madeBy: makerOf(object), unplaced: unplacedOf(object) }),
     ...defined({ claims: claims.length > 0 ? claims : undefined, waits: waitsFor(object) }),
     ...defined({ inHost: ifTrue(fieldsIn(object, 'spec')['hostNetwork'] === true) }),
+    ports: listIn(object, 'spec.containers').flatMap((own) => listIn(own, 'ports').map((port) => textIn(port, 'name'))),
     ...defined({ refused: ifTrue(conditions.some(({ reason }) => reason === 'LoadBalancerNegTimeout')) }),
     ...meshOf(object, metadata),
   };

@@ -121,7 +121,14 @@ const toPodsOf = (host: string) => [
 const OFF_HERE = { localityLbSetting: { enabled: false } };
 const zonal = (targetRef: object) =>
   object('kuma.io/v1alpha1', 'MeshLoadBalancingStrategy', 'm', {
-    spec: { to: [{ targetRef, default: { localityAwareness: { localZone: { affinityTags: [{ key: 'zone' }] } } } }] },
+    spec: {
+      to: [
+        {
+          targetRef,
+          default: { localityAwareness: { localZone: { affinityTags: [{ key: 'kubernetes.io/hostname' }] } } },
+        },
+      ],
+    },
   });
 const MESH_OFF = { mesh: 'localityLbSetting:\n  enabled: false\n' };
 const OFF = object('v1', 'ConfigMap', 'istio', { data: MESH_OFF }, { namespace: 'istio-system' });
@@ -458,7 +465,9 @@ describe('clients that bypass the proxies', () => {
   for (const [name, objects, line] of RULED) {
     it(`a rule ${name}`, () => {
       const image = 'docker.io/istio/proxyv2:1.23.0';
-      const sidecar = name.includes('Kuma') ? pod('kuma-sidecar') : pod('istio-proxy', false, {}, image);
+      const sidecar = name.includes('Kuma')
+        ? pod('kuma-sidecar', false, {}, 'kumahq/kuma-dp:2.7.0')
+        : pod('istio-proxy', false, {}, image);
       const found = foundFor(web(), sidecar, ...objects);
       expect(found.map(({ decides, setting }) => `${decides} → ${setting}`).join()).to.match(line);
     });

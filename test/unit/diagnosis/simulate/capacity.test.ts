@@ -12,6 +12,7 @@ const pod = (name: string, requestMilliCpu?: number, namespace = 'default'): Pod
   nodeName: '',
   phase: 'Running',
   creationTimestamp: '',
+  ports: [],
   ready: true,
   ...(requestMilliCpu === undefined ? {} : { requestMilliCpu }),
 });
