@@ -34,18 +34,17 @@ export const callersOf = (facts: Facts) => {
 const REMEDY =
   'Spread these clients over the zones as the endpoints are (a topologySpreadConstraint, and at the fewest that an autoscaler leaves still one for each zone), or run a workload with an autoscaler for each zone: one for all sees the mean, and its Pods come to lie anywhere. Or take off what asks for routing by zone.';
 
-const skewOf = ({ clientZones }: Facts, counts: ReadonlyMap<string, number>): number =>
+const skewOf = ({ clientZones, counts: own }: Facts, counts: ReadonlyMap<string, number> = own): number =>
   Math.max(...counts.values()) - Math.min(...clientZones.map((zone) => counts.get(zone) ?? 0));
 
 const callerCauses = (facts: Facts): Cause[] => {
   const found = callersOf(facts);
   if (found === undefined) return [];
-  const { counts } = facts;
   const [own, ...more] = facts.workloads;
   // Clients lie evenly, and the endpoints do not: aws/karpenter-provider-aws#8358.
-  const isTheirs = own && more.length === 0 && skewOf(facts, found.zones) < 2 && skewOf(facts, counts) > 1;
+  const isTheirs = own && more.length === 0 && skewOf(facts, found.zones) < 2 && skewOf(facts) > 1;
   const { why, remedy = remedyOf('PodsNotSpread') } = isTheirs ? placing(facts, own, []) : { why: '', remedy: REMEDY };
-  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(found.callers.map(({ runner }) => workloadTitle(runner)))}, by variables, arguments or configuration) are in ${byZone(found.zones)}; endpoints: ${byZone(counts)}. ${why}`;
+  const evidence = `Endpoints of a zone share what its own clients send, and those that are seen (Pods of ${listed(found.callers.map(({ runner }) => workloadTitle(runner)))}, by variables, arguments or configuration) are in ${byZone(found.zones)}; endpoints: ${byZone(facts.counts)}. ${why}`;
   return [cause('prerequisite', 'UnevenLoad', evidence.trimEnd(), remedy)];
 };
 
@@ -62,7 +61,7 @@ const lentCauses = (facts: Facts): Cause[] => {
 /** Where Pods lie less evenly than what places them would have it, or their number does not let them; undefined: what the code says. */
 const unplacedRemedy = (facts: Facts, hot: string, load: number): string | undefined => {
   const { endpoints, workloads, clientZones, counts } = facts;
-  const skew = skewOf(facts, counts);
+  const skew = skewOf(facts);
   const [own] = workloads.length === 1 ? workloads : [];
   if (skew === 1 && load * (counts.get(hot) ?? 0) * clientZones.length < MUCH)
     return `${endpoints.length} Pods cannot lie more evenly in ${clientZones.length} zones: run a multiple of ${clientZones.length}.`;
