@@ -1,5 +1,6 @@
 // What all reports are written with: colours or none, sentences of one width, and tables.
 import { styleText } from 'node:util';
+import type { StringMap } from '../apis/meta.ts';
 
 /** Whether colours are wanted was decided by the caller; styleText should not look at a stream again. */
 const styled =
@@ -62,10 +63,10 @@ export const renderTable = (headers: readonly string[], rows: readonly (readonly
 /** What was not seen, as reports list it. */
 type Unseen = readonly { readonly what: string; readonly why: string }[];
 
-/** What adds Nodes is another autoscaler. */
-const TITLES: Readonly<Record<string, string>> = { autoscalers: 'HorizontalPodAutoscalers' };
+/** What adds Nodes is another autoscaler, and webhooks that only validate write no hints. */
+const TITLES: StringMap = { autoscalers: 'HorizontalPodAutoscalers', webhooks: 'mutating webhooks' };
 
-/** `pods, events (forbidden); webhooks (the files hold none)`: grouped by why. */
+/** `pods, events (forbidden); mutating webhooks (the files hold none)`: grouped by why. */
 export const unseenList = (unseen: Unseen): string =>
   [...Map.groupBy(unseen, ({ why }) => why)]
     .map(([why, items]) => `${items.map(({ what }) => TITLES[what] ?? what).join(', ')} (${why})`)

@@ -140,7 +140,9 @@ describe('kubectl topology audit, on a cluster', function onCluster() {
     expect(code).to.equal(0);
     expect(err).to.match(/^warning: continuing without webhooks: you may not list mutatingwebhookconfigurations$/m);
     expect((JSON.parse(out) as AuditReport).unseen.map(({ what }) => what)).to.deep.equal(['workloads', 'webhooks']);
-    expect(readFileSync(page, 'utf8')).to.contain('Not seen: workloads (you may not list deployments); webhooks');
+    expect(readFileSync(page, 'utf8')).to.contain(
+      'Not seen: workloads (you may not list deployments); mutating webhooks',
+    );
   });
 
   it('exit code 2 where Services may not be read; without Nodes or slices it says what that leaves open', async () => {

@@ -3645,7 +3645,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotRequested',
     /^✗ any Pod may be the wrong one: it elects a leader/,
     /→ Have the Service reach the leader alone/,
-    /kubectl patch/,
+    /kubectl patch|PodsNotSpread/,
   ],
   [
     'https://github.com/milo-os/milo/issues/684#health-on-that-port',

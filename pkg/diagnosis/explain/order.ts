@@ -196,6 +196,7 @@ const UNSAID: readonly (readonly [codes: readonly CauseReason[], beside: readonl
   // AKS has no value for it (MicrosoftDocs/azure-docs#116644).
   [['NotRequested'], ['CiliumServiceTopologyOff'], isOfAks],
   [['NotRequested'], ['NoEndpoints'], isAlone],
+  [['PodsNotSpread'], ['NotRequested'], (facts) => isUnlike(facts) && hasFew(facts)], // another Pod is no help: milo-os/milo#684
   [['NodesInOneZone'], ['ZoneIsNone']],
   // Hints make nothing of what is in one zone.
   [['HintsLost', 'HintedForOtherZone'], ['PodsNotSpread'], inOneZone],

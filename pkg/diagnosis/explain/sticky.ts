@@ -80,7 +80,8 @@ const KEPT: Readonly<Record<string, RegExp>> = {
   [OF_AGE]:
     /(?:^|-)(?:grpcs?|h2c|http2|otlp)(?:-|$)|^(?:50051|431[78])$|^kubernetes\.io\/(?:h2c|wss?)$|image.+openim-rpc/, // The number in gRPC's own examples, those of OTLP (opentelemetry-collector#5964, #9129), openimsdk/open-im-server#2164.
   'Have connections end now and then (`--goaway-chance`; `goAwayChance` of gardenerAPIServer in a Garden), or requests balanced by the gateway in front (gate `IstioTLSTermination` of gardenlet and gardener-operator, from Gardener 1.114 on).':
-    /apiserver$/, // gardener/gardener#11551, #8810
+    /^(?:shoot--[\w-]+|garden)\/.*apiserver$/, // gardener/gardener#11551, #8810
+  'Have connections end now and then: `--goaway-chance` of API servers, where it can be set.': /apiserver$/, // kubernetes.io kube-apiserver
   'Have Fluent Bit end connections after so many uses: `net.keepalive_max_recycle` (`network.keepaliveMaxRecycle` of the logging operator). Until then a restart of the agents makes them choose anew.':
     /^(?:tcp-)?fluent|^(?:forward|24224|24240)$|^from \S*fluent-?bit[/:@]/, // kube-logging/logging-operator#661, fluent/fluent-bit#2704, #10394
   "Set `ttl` of Filebeat's output.logstash, with `pipelining: 0` (without that it does nothing), or name each Pod as a host, with `loadbalance`.":

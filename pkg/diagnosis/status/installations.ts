@@ -1,5 +1,5 @@
 // Installations of the chart: which components each has, how they run, who leads, and who answers admission.
-import { type Lease, isEndpointReady, zoneOfNode } from '../../apis/core.ts';
+import { type Lease, isEndpointReady, zonesOfNodes } from '../../apis/core.ts';
 import type { KubernetesObject } from '../../apis/meta.ts';
 import { ANNOTATION_INSTALLATION, COMMANDS, HEARTBEAT_LEASE } from '../../apis/names.ts';
 import { byText, nameOf, sumOf } from '../../apis/values.ts';
@@ -73,9 +73,8 @@ const componentStatus = (evidence: StatusEvidence, deployment: KubernetesObject)
     const other = identityOf(pod);
     return other.namespace === namespace && other.release === release && other.component === component;
   });
-  const zones = new Map(itemsOf(evidence.snapshot.nodes).map((node) => [nameOf(node), zoneOfNode(node)]));
   const nodes = new Set(pods.map((pod) => textIn(pod, 'spec.nodeName')).filter((node) => node !== ''));
-  const used = new Set([...nodes].map((node) => zones.get(node) ?? '').filter((zone) => zone !== ''));
+  const zones = zonesOfNodes(itemsOf(evidence.snapshot.nodes).filter((node) => nodes.has(nameOf(node))));
   const containers = pods.flatMap((pod) => listIn(pod, 'status.containerStatuses'));
   const restarts = containers.map((each) => wholeIn(each, 'restartCount') ?? 0);
   return {
@@ -88,9 +87,7 @@ const componentStatus = (evidence: StatusEvidence, deployment: KubernetesObject)
       ready: wholeIn(deployment, 'status.readyReplicas') ?? 0,
       updated: wholeIn(deployment, 'status.updatedReplicas') ?? 0,
     },
-    pods: isUnseen(evidence, 'pods')
-      ? null
-      : { restarts: sumOf(restarts), nodes: nodes.size, zones: [...used].sort(byText) },
+    pods: isUnseen(evidence, 'pods') ? null : { restarts: sumOf(restarts), nodes: nodes.size, zones },
   };
 };
 

@@ -87,7 +87,7 @@ describe('report: page of an audit', () => {
   it('says when it was made and what it could not see', () => {
     expect(pageOf(report)).to.contain('2026-11-21 10:30 UTC');
     expect(pageOf({ ...report, unseen: [{ what: 'webhooks', why: 'you may not list <them>' }] })).to.contain(
-      'Not seen: webhooks (you may not list &lt;them&gt;).',
+      'Not seen: mutating webhooks (you may not list &lt;them&gt;).',
     );
   });
 
