@@ -301,7 +301,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
     controller: textIn(object, 'spec.controller') || textIn(object, 'spec.controllerName'),
     /** Gateways of a route, and parameters of a Gateway or class, `namespace/name`; upstreams of Gloo have no other name for what a route sends to. */
     parents: placesOf(under('parentRefs', 'targetRefs', 'upstream', 'parametersRef', 'parameters'), namespace),
-    ports: listIn(object, 'spec.redirectBackend.toPorts').map((own) => textIn(own, 'name')),
+    ports: listIn(object, 'spec.redirectBackend.toPorts').map((own) => textIn(own, 'name').slice(0, 63)),
     tags: under('localZone.affinityTags').map((own) => textIn(own, 'key')),
     annotations: Object.fromEntries(marks.filter(([key, text]) => text !== '' && steersClient(key))),
     settings: defined({
