@@ -1712,7 +1712,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'NotRequested',
     /^✗ (?!.*on their own Node).*; cilium-redirect \(\S+ \S+\) may go around it/,
-    /from 3 of 3 Nodes, which have none with a port named dns or dns-tcp \(.*goes through the Service.* → .*such a Pod on every Node/,
+    /from 3 of 3 Nodes, which have none with a port named dns or dns-tcp \(.*goes through the Service.* → .*a Pod whose containers give their ports these names on every Node/,
   ],
   [
     'https://github.com/cilium/cilium/issues/28918',

@@ -98,7 +98,7 @@ export const ofRedirect = ({ takers, ports, ...entry }: EntryObject, { pods, nod
   const fails = isOf(/\bcilium:v1\.18\.[01]\b/) || undefined;
   const there = fails ? 'fails in 1.18.0 and 1.18.1' : 'goes through the Service';
   const decides = `Cilium hands what Pods send to it to a Pod on their own Node; what is sent from ${bare.length} of ${nodes.length} Nodes, which have none${own?.[all.length - 1] ? '' : ` with a port named ${ports.slice(0, 5).join(' or ')}`} (${bare.slice(0, 3).join(', ')}${bare.length > 3 ? ', …' : ''}), ${there}`;
-  const setting = `such a Pod on every Node${fails ? ', or Cilium 1.18.2' : ''}`;
+  const setting = `${own?.[all.length - 1] ? 'such a Pod' : 'a Pod whose containers give their ports these names'} on every Node${fails ? ', or Cilium 1.18.2' : ''}`;
   return { decides, setting, unsure: true, ...defined({ fails }) } as const;
 };
 
