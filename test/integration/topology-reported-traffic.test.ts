@@ -2207,7 +2207,7 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     'https://github.com/kumahq/kuma/issues/9242',
     { extra: [sidecar('kuma-sidecar', 'kumahq/kuma-dp:2.6.1'), NEAR_FIRST] },
     around('kuma'),
-    /goes by tags that no Pod seen has → these as labels of Pods, or \(zone, host name\) Kuma 2\.7/,
+    /names tags that no Pod seen has → such labels of Pods, or Kuma 2\.7, which copies zones of Nodes/,
   ],
   [
     'https://github.com/dapr/dapr/issues/3794',

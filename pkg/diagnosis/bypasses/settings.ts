@@ -68,7 +68,7 @@ const BY_RULE: Readonly<
   ],
   aware: ['{rule} has `zoneAwareLbSetting` (Istio from 1.31)', '`ISTIO_META_ENABLE_SELF_DISCOVERY` in proxyMetadata'], // istio/istio#60765
   ranked: ['`failoverPriority` of {rule} does not name the zone', '`topology.kubernetes.io/zone` among it'],
-  untagged: ['{rule} goes by tags that no Pod seen has', 'these as labels of Pods, or (zone, host name) Kuma 2.7'],
+  untagged: ['{rule} names tags that no Pod seen has', 'such labels of Pods, or Kuma 2.7, which copies zones of Nodes'],
   outlier: [KEPT, '', PREFERS],
   failover: [KEPT, '`failover` of {rule} is for regions only; for zones `failoverPriority`', PREFERS],
   mesh: [KEPT, EVEN, PREFERS],
