@@ -159,7 +159,7 @@ export const elsewhere = (facts: Facts): readonly [says: string, sets: string, o
   const images = workloads.flatMap(({ images: own, name }) => own.map((image) => `${image} ${name}`));
   const at = slices.flatMap(({ ports }) => (ports ?? []).map(({ port }) => port)).join();
   const electing = workloads.map(({ steering = '' }) => `${callers.length} ${steering.slice(0, 500)} at ${at}`);
-  const signs = [JSON.stringify(service.spec ?? {}), ...images, ...electing];
+  const signs = [JSON.stringify(service.spec ?? {}), ...images, ...electing].map((own) => own.slice(0, 4_000));
   const [helps, [, why] = []] = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own))) ?? [];
   if (helps && why && endpoints.length > 1) return [`Any Pod may be the wrong one: ${why}. `, '', helps, why];
   const sure = bypasses.find(
