@@ -9,7 +9,6 @@ import { evacuate, evacuations, off, on, returnZone } from './commands/evacuate.
 import { explain } from './commands/explain.ts';
 import { hints } from './commands/hints.ts';
 import { plan } from './commands/plan.ts';
-import { replay } from './commands/replay.ts';
 import { route } from './commands/route.ts';
 import { simulate } from './commands/simulate.ts';
 import { snapshot } from './commands/snapshot.ts';
@@ -32,7 +31,6 @@ export const COMMANDS: readonly TopologyCommand[] = [
   hints,
   route,
   plan,
-  replay,
 ];
 
 const EXIT_CODES =
