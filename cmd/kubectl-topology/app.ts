@@ -1,4 +1,5 @@
 // Runs kubectl-topology as a process: parses, runs the command, turns errors of the person who calls into exit code 2.
+import { createInterface } from 'node:readline';
 import type { WriteStream } from 'node:tty';
 import { CommanderError } from 'commander';
 import { unsafeCharacters } from '../../pkg/report/text.ts';
@@ -102,6 +103,7 @@ export const processIo = (): Io => {
     err: outputOf(process.stderr),
     env: process.env,
     readStdin: async () => (await import('./input/files.ts')).readToEnd(process.stdin, 'standard input'),
+    lines: () => createInterface({ input: process.stdin, crlfDelay: Infinity }),
     now: () => Date.now(),
     signal: untilSignal(),
   };

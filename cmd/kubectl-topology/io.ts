@@ -17,6 +17,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Standard input to its end; asked for at most once. */
   readStdin(): Promise<Buffer>;
+  /** Standard input line by line, each as soon as it is there. */
+  lines(): AsyncIterable<string>;
   /** Milliseconds since the epoch. */
   now(): number;
   /** Aborted when the person ends the command. */

@@ -9,6 +9,7 @@ import { evacuate, evacuations, off, on, returnZone } from './commands/evacuate.
 import { explain } from './commands/explain.ts';
 import { hints } from './commands/hints.ts';
 import { plan } from './commands/plan.ts';
+import { replay } from './commands/replay.ts';
 import { route } from './commands/route.ts';
 import { simulate } from './commands/simulate.ts';
 import { snapshot } from './commands/snapshot.ts';
@@ -31,6 +32,7 @@ export const COMMANDS: readonly TopologyCommand[] = [
   hints,
   route,
   plan,
+  replay,
 ];
 
 const EXIT_CODES =

@@ -1,8 +1,11 @@
 // FlowPolicy: tuning and status of the closed loop of the Service that has the same name; the schema, and the types that are derived from it.
+import type { SchemaObject } from 'ajv';
 import * as Type from '@sinclair/typebox';
+import { type ConfigKind, loadConfiguration } from './config/load.ts';
 import { GROUP } from './names.ts';
 import { parseDuration } from './quantity.ts';
 import {
+  CLOSED,
   byKeys,
   checkOf,
   fields,
@@ -258,6 +261,28 @@ export interface FlowPolicy extends Required<KubernetesObject> {
   spec?: FlowPolicySpec;
   status?: FlowPolicyStatus;
 }
+
+/** In files, unlike in an API server, fields that the schema does not know are refused. */
+const closed = (schema: SchemaObject): SchemaObject => {
+  const { items, properties } = schema as { items?: SchemaObject; properties?: Record<string, SchemaObject> };
+  if (items !== undefined) return { ...schema, items: closed(items) };
+  if (properties === undefined) return schema;
+  const below = Object.entries(properties).map(([name, property]) => [name, closed(property)] as const);
+  return { ...schema, ...CLOSED, properties: Object.fromEntries(below) };
+};
+
+const FLOW_POLICY: ConfigKind<FlowPolicy> = {
+  apiVersion: FLOW_POLICY_API_VERSION,
+  kind: 'FlowPolicy',
+  schema: {
+    type: 'object',
+    properties: { metadata: { type: 'object' }, spec: closed(spec), status: { type: 'object' } },
+  },
+};
+
+/** Reads a FlowPolicy from YAML or JSON. Throws ConfigError with file, line, column and field of all that is wrong. */
+export const readFlowPolicy = (content: string, file: string): FlowPolicy =>
+  loadConfiguration(FLOW_POLICY, content, file);
 
 /**
  * A check of specs that is made once and used often: what is wrong first, or undefined. Takes anything, and never throws.

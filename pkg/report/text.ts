@@ -126,3 +126,5 @@ export type Screen = ReturnType<typeof screenFor>;
 
 /** Two spaces of indentation and a final line break, keys in the order they were given. */
 export const renderJson = (value: unknown): string => `${escapeUnsafe(JSON.stringify(value, null, 2))}\n`;
+
+export const renderJsonLine = (value: unknown): string => `${escapeUnsafe(JSON.stringify(value))}\n`;

@@ -241,7 +241,7 @@ describe('kubectl topology, its input', () => {
     const names = [...out.matchAll(/^ {2}([a-z]+) {2,}\S/gm)]
       .map(([, name]) => name!)
       .filter((name) => name !== 'help');
-    const hidden = ['hints', 'route', 'plan'];
+    const hidden = ['hints', 'route', 'plan', 'replay'];
     expect(names).to.include.members(['explain', 'evacuations']).and.not.to.include.members(hidden);
     for (const name of [...names, ...hidden]) {
       const help = await runTopology([name, '--help']);

@@ -60,8 +60,8 @@ describe('kubectl topology, loading', () => {
     expect(loaded.filter((url) => CLIENT.test(url) || SCHEMA.test(url))).to.deep.equal([]);
   });
 
-  it('has both where a cluster is asked, so that the patterns above find them', async () => {
-    const loaded = await loadedBy(['audit']);
+  it('has both where a cluster or the loop is asked, so that the patterns above find them', async () => {
+    const loaded = await loadedBy(['audit'], ['replay']);
     expect([CLIENT, SCHEMA].map((pattern) => loaded.some((url) => pattern.test(url)))).to.deep.equal([true, true]);
   });
 });

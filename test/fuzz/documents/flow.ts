@@ -35,6 +35,22 @@ export const FLOW_POLICY_SPEC: FlowPolicySpec = {
   safeMode: 'SameZone',
 };
 
+/** One a quarter of a minute: load moves from zone to zone. */
+export const OBSERVATIONS: readonly object[] = [0, 1, 2, 3].map((at) => ({
+  time: at * 15,
+  zones: ZONES,
+  window: 15,
+  clients: { 'eu-1a': 2, 'eu-1b': 1, 'eu-1c': 1 },
+  endpoints: [0, 1, 2, 3, 4].map((index) => ({
+    name: `web-${index}`,
+    zone: ZONES[index % ZONES.length],
+    ready: true,
+    capacity: 1,
+    load: at === 0 ? null : ((index + at) % 4) / 4,
+    sampledAt: at === 0 ? null : at * 15 - 2,
+  })),
+}));
+
 const VERSIONED = { namespace: 'shop', resourceVersion: '1' };
 const PODS = [0, 1, 2, 3, 4];
 

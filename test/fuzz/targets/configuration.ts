@@ -1,11 +1,11 @@
-// Configuration files of the three processes, FlowPolicies and providerConfigs: a value with all defaults, or what is wrong where.
+// Configuration files of the three processes, FlowPolicies in files and providerConfigs: a value with all defaults, or what is wrong where.
 import { isDeepStrictEqual } from 'node:util';
 import { CONFIG_API_VERSION, type ConfigKind, loadConfiguration } from '../../../pkg/apis/config/load.ts';
 import { ConfigError } from '../../../pkg/apis/config/config-error.ts';
 import { ENDPOINTSLICE_WEBHOOK_CONFIGURATION } from '../../../pkg/apis/config/endpointslice-webhook.ts';
 import { FLOW_CONTROLLER_CONFIGURATION } from '../../../pkg/apis/config/flow-controller.ts';
 import { SETTINGS_RECONCILER_CONFIGURATION } from '../../../pkg/apis/config/settings-reconciler.ts';
-import { FLOW_POLICY_API_VERSION, type FlowPolicySpec, createSpecCheck } from '../../../pkg/apis/flow-policy.ts';
+import { FLOW_POLICY_API_VERSION, createSpecCheck, readFlowPolicy } from '../../../pkg/apis/flow-policy.ts';
 import { type RoutingConfigReader, createRoutingConfigReader } from '../../../pkg/apis/routing-config-reader.ts';
 import { parseJson } from '../../../pkg/apis/values.ts';
 import { settingsFromSpec } from '../../../pkg/flow/loop/from-spec.ts';
@@ -108,9 +108,9 @@ export const target: Target = {
       if (sample === PROVIDER) return checkProviderConfig(reader, text);
       const kind = KINDS.find((one) => one.kind === sample);
       if (kind !== undefined) return checkLoaded(kind, loadConfiguration(kind, text, FILE));
-      // It comes parsed, from an API server whose definition may be older.
-      const { spec = {} } = (parseJson(text) ?? {}) as { spec?: FlowPolicySpec };
-      if (checkSpec(spec) === undefined) settingsFromSpec(spec);
+      const { spec } = readFlowPolicy(text, FILE);
+      must(checkSpec(spec ?? {}) === undefined, () => `the file is accepted, its spec is not: ${checkSpec(spec)}`);
+      settingsFromSpec(spec ?? {});
     };
     // They have to be valid before anything is changed.
     for (const { name, value } of samples) load(JSON.stringify(value), name);
@@ -120,7 +120,7 @@ export const target: Target = {
       tolerated(text, () => load(text, sample));
     };
     const asText: OpenTarget['print'] = (value, random, sample) =>
-      [PROVIDER, POLICY].includes(sample) ? print(value) : yamlStyle(value, random);
+      sample === PROVIDER ? print(value) : yamlStyle(value, random);
     return { samples, print: asText, run };
   },
 };

@@ -1,13 +1,15 @@
-// Files that `kubectl topology` reads: objects of a cluster, prices. An answer, or exit code 2 and what is wrong.
+// Files that `kubectl topology` reads: objects of a cluster, prices, observations. An answer, or exit code 2 and what is wrong.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { CLUSTERS, type Ran, clusterFile, runTopology } from '../../fixtures/topology-command.ts';
 import { clusterSamples } from '../documents/cluster.ts';
-import { type Input, type Sample, type Target, must } from '../types.ts';
-import { yamlStyle } from '../inputs.ts';
+import { OBSERVATIONS } from '../documents/flow.ts';
+import { type Input, type OpenTarget, type Sample, type Target, must } from '../types.ts';
+import { print, yamlStyle } from '../inputs.ts';
 
 const PRICES = 'prices';
+const REPLAY = 'observations';
 const DEMAND = ['--demand', 'eu-1a=1,eu-1b=0.5', '--capacity', '1'];
 
 /** What is asked about a cluster; `page` is where a page may be written. */
@@ -50,6 +52,24 @@ const checkRan = ({ code, out, err }: Ran, input: string, output: string): void 
 const scriptsIn = (page: string): number =>
   (readFileSync(page, 'utf8').match(/<script\b|\bonerror\s*=/gi) ?? []).length;
 
+const observationLines = (value: unknown): string => (Array.isArray(value) ? value : [value]).map(print).join('\n');
+
+/** Every line of observations has its line of decisions, or of what is wrong. */
+const replay = async ({ text }: Input): Promise<void> => {
+  const stdin = text.toString('utf8');
+  const { code, out } = await runTopology(['replay'], { stdin });
+  must(code === 0, () => `exit code ${code}`);
+  const asked = stdin.split('\n').filter((line) => line.trim() !== '').length;
+  const answers = out.split('\n').filter((line) => line !== '');
+  must(answers.length === asked, () => `${answers.length} answers to ${asked} lines`);
+  for (const answer of answers) {
+    const { error, inZoneShare } = JSON.parse(answer) as { error?: object; inZoneShare?: unknown };
+    const share = inZoneShare ?? 0;
+    const fits = typeof share === 'number' && share >= 0 && share <= 1 + 1e-9;
+    must(error !== undefined || fits, () => `a share of ${String(inZoneShare)}: ${answer.slice(0, 300)}`);
+  }
+};
+
 export const target: Target = {
   bytes: true,
   async open(folder) {
@@ -57,6 +77,7 @@ export const target: Target = {
     const samples: Sample[] = [
       ...clusterSamples(),
       ...Array.from({ length: 4 }, () => ({ name: PRICES, value: prices })),
+      ...Array.from({ length: 6 }, () => ({ name: REPLAY, value: OBSERVATIONS })),
     ];
     const page = join(folder, 'page.html');
     const asked = questions(page);
@@ -65,6 +86,7 @@ export const target: Target = {
 
     const run = async (input: Input): Promise<void> => {
       const { text, sample, random } = input;
+      if (sample === REPLAY) return replay(input);
       const file = join(folder, random.pick(['objects.yaml', 'objects.json', 'objects']));
       writeFileSync(file, text);
       const output = random.pick(OUTPUTS);
@@ -76,6 +98,8 @@ export const target: Target = {
       if (ran.code !== 2 && question.includes(page))
         must(scriptsIn(page) === scripts, () => 'the page has a script of somebody else');
     };
-    return { samples, print: yamlStyle, run };
+    const asText: OpenTarget['print'] = (value, random, sample) =>
+      sample === REPLAY ? observationLines(value) : yamlStyle(value, random);
+    return { samples, print: asText, run };
   },
 };

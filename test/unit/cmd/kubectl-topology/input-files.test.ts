@@ -57,10 +57,14 @@ describe('kubectl topology, files of a folder', () => {
       2,
       `error: ${folder.at('named.yaml')}:1: expected a Kubernetes object (apiVersion, kind, metadata), found a string\n`,
     ]);
-    const args = ['audit', '-f', folder.at('outside.yaml'), '--gb-per-day', '1', '--prices'];
-    const other = await runTopology([...args, folder.at('named.yaml')], { stdin: '' });
-    expect(other.code).to.equal(2);
-    expect(other.err).to.contain('named.yaml').and.not.contain('s3cr3t');
+    for (const args of [
+      ['audit', '-f', folder.at('outside.yaml'), '--gb-per-day', '1', '--prices'],
+      ['replay', '--policy'],
+    ]) {
+      const other = await runTopology([...args, folder.at('named.yaml')], { stdin: '' });
+      expect(other.code).to.equal(2);
+      expect(other.err).to.contain('named.yaml').and.not.contain('s3cr3t');
+    }
   });
 
   it('gives up a device or pipe without end', async () => {

@@ -7,7 +7,7 @@ import { describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { reportCrash, throughScreen } from '../../../../cmd/kubectl-topology/app.ts';
 import type { Io, Output } from '../../../../cmd/kubectl-topology/io.ts';
-import { paintFor, renderJson } from '../../../../pkg/report/text.ts';
+import { paintFor, renderJson, renderJsonLine } from '../../../../pkg/report/text.ts';
 import { renderYaml } from '../../../../pkg/report/yaml.ts';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { runTopology } from '../../../fixtures/topology-command.ts';
@@ -64,6 +64,7 @@ const world = (terminal: boolean): { io: Io; seen: () => string } => {
     err: output,
     env: {},
     readStdin: () => Promise.resolve(Buffer.alloc(0)),
+    lines: () => (async function* none() {})(),
     now: () => 0,
     signal: new AbortController().signal,
   };
@@ -167,15 +168,17 @@ describe('the screen of kubectl topology', () => {
     fc.assert(
       fc.property(fc.dictionary(hostileText, fc.array(hostileText)), (dictionary) => {
         const value = { ...dictionary };
-        for (const text of [renderJson(value), renderYaml(value)]) expect(text).not.to.match(OBEYED);
+        for (const text of [renderJson(value), renderJsonLine(value), renderYaml(value)])
+          expect(text).not.to.match(OBEYED);
         expect(JSON.parse(renderJson(value))).to.deep.equal(value);
+        expect(JSON.parse(renderJsonLine(value))).to.deep.equal(value);
         expect(parse(renderYaml(value))).to.deep.equal(value);
       }),
     );
   });
 
   it('writes C1 and bidi characters as escapes of JSON', () => {
-    expect(renderJson('\u009B31m \u202E')).to.equal('"\\u009b31m \\u202e"\n');
+    expect(renderJsonLine('\u009B31m \u202E')).to.equal('"\\u009b31m \\u202e"\n');
     expect(renderYaml({ zone: 'a\u009B' })).to.equal('zone: "a\\u009b"\n');
   });
 });
