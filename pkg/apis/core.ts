@@ -51,7 +51,6 @@ export interface Node extends KubernetesObject {
 }
 
 export interface ObjectReference {
-  apiVersion?: string;
   kind?: string;
   namespace?: string;
   name?: string;
@@ -107,7 +106,7 @@ export interface Endpoint {
 export interface EndpointSlice extends KubernetesObject {
   addressType?: string;
   endpoints?: Endpoint[] | null;
-  ports?: { name?: string; protocol?: string; port?: number; appProtocol?: string }[] | null;
+  ports?: { name?: string; protocol?: string; port?: number }[] | null;
 }
 
 /** `namespace/name` of a slice's Service; undefined where it has none. */

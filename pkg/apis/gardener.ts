@@ -89,7 +89,6 @@ interface LastError {
   description: string;
   /** Of Gardener's list, for example `ERR_CONFIGURATION_PROBLEM`: the user's to fix, not retried by itself. */
   codes?: string[];
-  lastUpdateTime?: string;
 }
 
 export interface ExtensionStatus {

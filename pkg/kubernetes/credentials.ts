@@ -11,8 +11,6 @@ export interface TlsMaterial {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  readonly pfx?: string | Buffer;
-  readonly passphrase?: string;
   /** Name expected in the server's certificate; default: the host of the URL. */
   readonly servername?: string;
   /** False only for `insecure-skip-tls-verify`. */
@@ -44,8 +42,8 @@ export interface KubeConfigSource {
 
 /** What a request would be sent with, beside headers of the kubeconfig's own. */
 export const credentialsOf = (options: RequestOptions, own: Credentials['headers']): Credentials => {
-  const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = options;
-  const tls = Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized });
+  const { ca, cert, key, servername, rejectUnauthorized } = options;
+  const tls = Object.entries({ ca, cert, key, servername, rejectUnauthorized });
   const headers: Record<string, string | string[]> = { ...own };
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     // Tokens from plug-ins may end in a newline, which HTTP would refuse.

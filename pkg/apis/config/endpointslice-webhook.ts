@@ -13,7 +13,7 @@ import {
   servedNamespacesProblems,
   userName,
 } from './schema.ts';
-import type { ConfigHeader, ConfigKind } from './load.ts';
+import type { ConfigKind } from './load.ts';
 
 const address = block(
   'Where API servers reach the webhook; default: the Service `endpointslice-webhook`.',
@@ -98,7 +98,7 @@ const schema = Type.Object({
   ...OBSERVED_FIELDS,
 });
 
-export type EndpointSliceWebhookConfiguration = ConfigHeader & Type.Static<typeof schema>;
+export type EndpointSliceWebhookConfiguration = Type.Static<typeof schema>;
 
 export const ENDPOINTSLICE_WEBHOOK_CONFIGURATION: ConfigKind<EndpointSliceWebhookConfiguration> = {
   kind: 'EndpointSliceWebhookConfiguration',

@@ -9,7 +9,7 @@ import {
   leaderElectionSchema,
   namespaceList,
 } from './schema.ts';
-import type { ConfigHeader, ConfigKind } from './load.ts';
+import type { ConfigKind } from './load.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from './load-sources.ts';
 
 const status = block('The status of FlowPolicies.', {
@@ -54,7 +54,7 @@ const schema = Type.Object({
   ...OBSERVED_FIELDS,
 });
 
-export type FlowControllerConfiguration = ConfigHeader & Type.Static<typeof schema>;
+export type FlowControllerConfiguration = Type.Static<typeof schema>;
 
 export const FLOW_CONTROLLER_CONFIGURATION: ConfigKind<FlowControllerConfiguration> = {
   kind: 'FlowControllerConfiguration',

@@ -28,11 +28,6 @@ export interface CrossFieldProblem extends Said {
   readonly path: FieldPath;
 }
 
-export interface ConfigHeader {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
-
 /** Steps of a JSON pointer (`/a/b~1c/0`). Digits are indices: no field name is a number. */
 const stepsOf = (pointer: string): FieldPath =>
   pointer

@@ -15,7 +15,7 @@ import {
   seconds,
   servedNamespacesProblems,
 } from './schema.ts';
-import type { ConfigHeader, ConfigKind } from './load.ts';
+import type { ConfigKind } from './load.ts';
 
 const EXTENSIONS_SCHEMA = block(
   "Gardener's Extension resources: classes shoot and seed with mode seed, class garden with mode garden.",
@@ -136,7 +136,7 @@ const schema = Type.Object({
   ...OBSERVED_FIELDS,
 });
 
-export type SettingsReconcilerConfiguration = ConfigHeader & Type.Static<typeof schema>;
+export type SettingsReconcilerConfiguration = Type.Static<typeof schema>;
 
 export const SETTINGS_RECONCILER_CONFIGURATION: ConfigKind<SettingsReconcilerConfiguration> = {
   kind: 'SettingsReconcilerConfiguration',

@@ -123,8 +123,6 @@ describe('sameTls', () => {
     { name: 'another authority', other: { ...base, ca: 'CB' }, same: false },
     { name: 'another certificate', other: { ...base, cert: 'CERT2' }, same: false },
     { name: 'another key', other: { ...base, key: 'KEY2' }, same: false },
-    { name: 'a bundle in addition', other: { ...base, pfx: Buffer.from('P') }, same: false },
-    { name: 'a passphrase in addition', other: { ...base, passphrase: 'p' }, same: false },
     { name: 'another server name', other: { ...base, servername: 't' }, same: false },
     { name: 'no verification', other: { ...base, rejectUnauthorized: false }, same: false },
     { name: 'no authority', other: { cert: 'CERT', key: 'KEY', servername: 's' }, same: false },

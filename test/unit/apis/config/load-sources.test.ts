@@ -4,11 +4,11 @@ import { describe, it } from 'mocha';
 import { stringify } from 'yaml';
 import { CONFIG_API_VERSION, loadConfiguration } from '../../../../pkg/apis/config/load.ts';
 import { ConfigError } from '../../../../pkg/apis/config/config-error.ts';
-import type { ConfigHeader, ConfigKind } from '../../../../pkg/apis/config/load.ts';
+import type { ConfigKind } from '../../../../pkg/apis/config/load.ts';
 import { METRIC_SOURCES_SCHEMA, metricSourcesProblems } from '../../../../pkg/apis/config/load-sources.ts';
 import type { MetricSourceConfiguration } from '../../../../pkg/apis/config/load-sources.ts';
 
-interface Configuration extends ConfigHeader {
+interface Configuration {
   metricSources: MetricSourceConfiguration[];
 }
 
