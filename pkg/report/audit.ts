@@ -103,7 +103,7 @@ const bypassedText = ({ bypassed }: AuditSum): string => {
 
 /** Of the marks in the table. */
 const inPartText = ({ effectiveInPart }: AuditSum): string =>
-  effectiveInPart === 0 ? '' : '* Through the cluster IP: a client is known, or was measured, to go around it.';
+  effectiveInPart === 0 ? '' : '* Through the cluster IP: clients seen or measured go around it or come from outside.';
 
 const savingText = ({ saving, promised, promisedInPart, services, unpredicted }: AuditSum): string => {
   if (saving === null) return '';
@@ -156,7 +156,7 @@ const sumText = (report: AuditReport, { wrap, strong }: Screen): string => {
 export const GROUP_TITLES: Readonly<Record<AuditGroup, string>> = {
   Fails: 'Fails: requested without effect, or connections fail',
   Costs: 'Costs: crosses zones and could stay',
-  NotSavable: 'Cannot be saved by zone routing: one endpoint, the API server, no cluster IP or past it',
+  NotSavable: 'Cannot be saved by zone routing: one endpoint, API server, no cluster IP or past it, nothing to set',
   NotKnown: 'Not known: the data plane, or where clients are',
   Kept: 'Also, although nothing crosses that could stay',
 };

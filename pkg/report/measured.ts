@@ -7,7 +7,7 @@ import type { HintSource } from '../diagnosis/models/hints.ts';
 import { bytesOf, connectionsOf, crosses, passesNoService } from '../traffic/measured.ts';
 import type { Measured, MeasuredFlow } from '../traffic/measured.ts';
 import { moneyText, percentText, rateText, spanText, threeDigits } from './figures.ts';
-import { clean, indented, largestOf, renderTable, screenFor, tableOf, zoneText } from './text.ts';
+import { clean, indented, largestOf, matrixTable, renderTable, screenFor, tableOf, zoneText } from './text.ts';
 import type { Column, Screen, Style } from './text.ts';
 
 /** By what a Service asks. */
@@ -114,14 +114,6 @@ export const measuredText = (report: AuditReport, { strong, wrap }: Screen): str
   return `\n${strong('Measured')}\n${sentences.join('')}\n${renderTable(MEASURED_HEADERS, rows)}`;
 };
 
-/** Bytes a second by client zone and endpoint zone; every zone in both. */
-const matrixTable = (rates: ExplainedTraffic['matrix']): string => {
-  const zones = [...new Set(Object.entries(rates).flatMap(([from, row]) => [from, ...Object.keys(row)]))].sort();
-  const cell = (value: number | undefined): string => (value === undefined ? '-' : rateText(value));
-  const rowOf = (from: string) => [from, ...zones.map((to) => cell(rates[from]?.[to]))];
-  return renderTable(['FROM \\ TO', ...zones], Object.keys(rates).sort().map(rowOf));
-};
-
 /** For the first line of an explanation; empty where what was measured agrees with the objects. */
 export const measuredAlso = ({ predicted, crossZoneShare }: ExplainedTraffic): string =>
   isFarOff(predicted, crossZoneShare)
@@ -135,7 +127,7 @@ export const explainedTraffic = (traffic: ExplainedTraffic, indent: string, { un
   const counted = connections === null ? '' : `${connections.toPrecision(3)} connections a second, `;
   const head = `${counted}${threeDigits(gigabytesPerDay)} GB a day; ${percentText(crossZoneShare)} of the bytes cross zones (${measuredBy(traffic)})`;
   const cost = `costs ${money(monthlyCost.current)} a month; routing by zone saves ${money(monthlyCost.saved ?? 0)} already and would save ${monthlyCost.saving === null ? 'what is not known' : `${money(monthlyCost.saving.routing)} more`} (${prices.source})`;
-  const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(traffic.matrix), indent);
+  const table = gigabytesPerDay === 0 ? '' : indented(matrixTable(traffic.matrix, rateText, '-'), indent);
   const lines = [head, cost, ...notes.map((note) => `note: ${note}`)].map((text) => wrap(text, indent));
   return `${under('MEASURED', indent, lines.join(''))}${table}`;
 };

@@ -1,9 +1,9 @@
 // The modes of a simulation side by side: figures, verdicts, traffic matrices, and which mode to take.
 import { type Matrix, type Outcome, boundedPercentText } from '../diagnosis/simulate/verdict.ts';
 import type { ModeReport, SimulationReport } from '../diagnosis/simulate/simulate.ts';
-import { amountOf } from '../flow/types.ts';
 import { coresText, countText, moneyText, overloadText } from './figures.ts';
 import { type Column, type Screen, type Style, clean, indented, screenFor, tableOf, zoneText } from './text.ts';
+import { matrixTable } from './text.ts';
 import { routerHead, routersText } from './routers.ts';
 
 const INDENT = '  ';
@@ -87,19 +87,8 @@ const verdictsText = ({ modes }: SimulationReport, screen: Screen): string =>
     })
     .join('');
 
-type MatrixRow = readonly [from: string, row: Matrix[string]];
-
-const matrixText = (title: string, matrix: Matrix, { strong }: Screen): string => {
-  const to = [...new Set(Object.values(matrix).flatMap((row) => Object.keys(row)))].sort();
-  const columns: readonly Column<MatrixRow>[] = [
-    ['FROM', ([from]) => zoneText(from)],
-    ...to.map((zone, index): Column<MatrixRow> => [
-      `${index === 0 ? 'TO ' : ''}${zoneText(zone)}`,
-      ([, row]) => boundedPercentText(amountOf(row, zone)),
-    ]),
-  ];
-  return `${strong(title)}\n${indented(tableOf(columns, Object.entries(matrix)), INDENT)}`;
-};
+const matrixText = (title: string, matrix: Matrix, { strong }: Screen): string =>
+  `${strong(title)}\n${indented(matrixTable(matrix, boundedPercentText, '0 %'), INDENT)}`;
 
 /** Of what happens now and of the mode to take; wide: of every mode, those alike together. */
 const matricesText = ({ now, modes }: SimulationReport, screen: Screen): string => {

@@ -1,4 +1,5 @@
 // What all reports are written with: colours or none, sentences of one width, and tables.
+import type { Matrix } from '../diagnosis/simulate/verdict.ts';
 import { styleText } from 'node:util';
 import type { StringMap } from '../apis/meta.ts';
 
@@ -74,6 +75,15 @@ export const unseenList = (unseen: Unseen): string =>
 
 /** A zone's name; a Node or an endpoint may have none. */
 export const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone);
+
+/** From zone to zone; every zone in both. */
+export const matrixTable = (matrix: Matrix, text: (amount: number) => string, missing: string): string => {
+  const own = Object.entries(matrix).map(([from, row]) => [from, new Map(Object.entries(row))] as const);
+  const zones = [...new Set(own.flatMap(([from, row]) => [from, ...row.keys()]))].sort();
+  const cell = (amount?: number): string => (amount === undefined ? missing : text(amount));
+  const rows = own.map(([from, row]) => [zoneText(from), ...zones.map((to) => cell(row.get(to)))]);
+  return renderTable(['FROM \\ TO', ...zones.map(zoneText)], rows.sort());
+};
 
 /** Every line that is not empty after `indent`. */
 export const indented = (text: string, indent: string): string => text.replaceAll(/^(?=.)/gm, indent);

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'mocha';
 import type { AuditReport } from '../../pkg/diagnosis/audit/audit.ts';
 import { auditCluster } from '../fixtures/audit-cluster.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type Reported, daemonSet, reportedCluster } from '../fixtures/reported-cluster.ts';
 import { clusterFile, CLUSTERS, runTopology, topologyJson } from '../fixtures/topology-command.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Sandbox } from '../sandbox/types.ts';
@@ -91,6 +92,45 @@ describe('kubectl topology audit, on files', () => {
       if (code === 2) expect(ran.err).to.match(/^error: /);
     });
   }
+});
+
+const BALANCED = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+/** What explain has nothing to set for, or more Pods serve nothing of. */
+const FUTILE: readonly (readonly [thread: string, cluster: Reported, reason: string, group: string])[] = [
+  [
+    'https://github.com/MicrosoftDocs/azure-docs/issues/116644',
+    {
+      spec: { trafficDistribution: 'PreferClose' },
+      plane: [daemonSet('cilium', 'mcr.microsoft.com/containernetworking/cilium/cilium:v1.17.4', 'cilium-agent')],
+    },
+    'CiliumServiceTopologyOff',
+    'Fails',
+  ],
+  ['https://github.com/nginx/kubernetes-ingress/issues/9902', { spec: BALANCED }, 'LoadBalancerTraffic', 'NotSavable'],
+  [
+    'https://github.com/longhorn/longhorn/issues/7872',
+    { endpoints: ['a'], spec: { selector: { app: 'web', 'longhorn.io/share-manager': 'pvc-1' } } },
+    'SingleEndpoint',
+    'NotSavable',
+  ],
+];
+
+describe('kubectl topology audit, on Services as they were reported', () => {
+  for (const [thread, cluster, reason, group] of FUTILE) {
+    it(`promises nothing where nothing helps: ${thread.replace('https://github.com/', '')}`, async () => {
+      const world = { stdin: reportedCluster(cluster) };
+      const { services, sum } = await topologyJson<AuditReport>(['audit', '-f', '-'], world);
+      const [{ cause, saving, ...own } = expect.fail('no Service')] = services;
+      expect([cause?.reason, own.group, saving, sum.saving]).to.deep.equal([reason, group, null, null]);
+    });
+  }
+
+  it('marks what keeps to zones where all that is seen enters from outside: metallb/metallb#359', async () => {
+    const spec = { ...BALANCED, externalTrafficPolicy: 'Cluster', trafficDistribution: 'PreferClose' };
+    const { out } = await runTopology(['audit', '-f', '-'], { stdin: reportedCluster({ spec }) });
+    expect(rowsOf(out)[1]).to.include('3/3*');
+    expect(out).to.match(/\* Through the cluster IP: clients seen or measured go around it or come from outside\./);
+  });
 });
 
 describe('kubectl topology audit, on a cluster', function onCluster() {

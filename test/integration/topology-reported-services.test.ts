@@ -2547,7 +2547,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'PodsNotSpread',
     /^✗ ineffective: 33 %/,
-    /# policies change it at admission \(spread\.spread-pods\.kyverno\.io\): where one sets the same field/,
+    /on \S+\/zone: as it has one on kubernetes\.io\/hostname, the scheduler adds none by default\..*# policies change it at admission \(spread\.spread-pods\.kyverno\.io\): where one sets the same field/,
   ],
   // Also XenitAB/terraform-modules#540
   [
@@ -2999,7 +2999,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'ClientNodeWithoutZone',
     /^✗ ineffective: at least 75 %/,
-    /kubectl label node mi-0 .*hybrid Nodes are in no zone of AWS/,
+    /\(none\) 1 http 1\.31 - 3 - ClientNodeWithoutZone.*kubectl label node mi-0 .*hybrid Nodes are in no zone of AWS/,
   ],
   [
     'https://github.com/awsdocs/amazon-eks-user-guide/pull/1001',

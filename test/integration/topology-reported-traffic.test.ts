@@ -262,6 +262,14 @@ const ROWS: readonly ReportedRow[] = [
     /→ Nothing to set: AKS manages the configuration of its Cilium/,
   ],
   [
+    'https://github.com/awsdocs/amazon-eks-user-guide/pull/1163',
+    { spec: CLOSE, plane: [daemonSet('cilium', 'public.ecr.aws/eks/cilium/cilium:v1.17.6-0', 'cilium-agent')] },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 %/,
+    /helm upgrade cilium oci:\/\/public\.ecr\.aws\/eks\/cilium\/cilium -n kube-system --version 1\.17\.6-0 /,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/47960',
     {
       version: '1.34.1',

@@ -120,13 +120,14 @@ const measuredCostOf = (each: Assessed, { tariff }: Bill, flows: readonly Measur
 };
 
 const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fixes: boolean) => {
-  const { facts, verdict, scope, wanted, given, effective } = diagnosis;
-  const [first, ...others] = diagnosis.causes;
+  const { facts, verdict, scope, wanted, given, effective, causes } = diagnosis;
+  const [first, ...others] = causes;
   const endpoints = facts.families[0]?.endpoints ?? [];
   const { clientZones, unserved } = effective;
   // What is only possible decides nothing here: one Pod with a sidecar somewhere does not make every Service the mesh's.
   const bypasses = [...new Set(facts.bypasses.flatMap(({ client, possible }) => (possible ? [] : [client])))];
-  const isUnknown = bypasses.length > 0 || verdict === 'Unknown' || facts.notServing.length > 0;
+  const isFutile = causes.some(({ futile }) => futile);
+  const isUnknown = bypasses.length > 0 || verdict === 'Unknown' || facts.notServing.length > 0 || isFutile;
   const inZoneShare = prediction === undefined ? null : insideOf(prediction.now);
   const byNode = [...Map.groupBy(facts.routes, ({ node }) => node).values()];
   const kept = byNode.filter((own) => own.every(({ mode }) => mode !== ''));
@@ -152,7 +153,7 @@ const ungrouped = (diagnosis: Diagnosis, prediction: Prediction | undefined, fix
     worstOverload: prediction?.overload ?? null,
     /** The same if every endpoint were hinted for its own zone and every proxy kept to it. */
     overloadRoutedByZone: prediction?.overloadRoutedByZone ?? null,
-    /** Null also where clients go around its proxies by what objects show, the data plane is not known, or endpoints are published that serve nothing: nothing can be promised of them. */
+    /** Null also where clients go around its proxies by what objects show, the data plane is not known, endpoints are published that serve nothing, or `explain` has nothing to set or do: nothing can be promised of them. */
     saving: prediction === undefined || isUnknown ? null : savingOf(prediction, 1 - (scope.past?.share ?? 0)),
     /** Clients that go around its proxies, as `explain` names them. */
     bypasses: bypasses as readonly string[],
@@ -167,10 +168,11 @@ type Ungrouped = ReturnType<typeof ungrouped>;
 /** Meters saw connections to its endpoints that did not go through its cluster IP. */
 export const isMeasuredPast = ({ scope: { past } }: Pick<Ungrouped, 'scope'>): boolean => (past?.connections ?? 0) > 0;
 
-/** It keeps its traffic through its cluster IP, and a client that keeps to no zone is known, or was measured, to go around that. */
+/** It keeps its traffic through its cluster IP, and a client that keeps to no zone is known, or was measured, to go around that, or all that is seen enters from outside. */
 export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' | 'scope'>): boolean =>
   (verdict === 'Effective' || verdict === 'Assumed') &&
   (scope.around.some(({ possible, byHints, keeps }) => !possible && byHints !== true && keeps !== true) ||
+    (scope.foreign && scope.enters !== '') ||
     isMeasuredPast({ scope }));
 
 /** Connections fail, whatever the Service asks for. */
@@ -178,11 +180,7 @@ const BROKEN = /^(?:NoBackendForZone|UnreadyForZone|PublishedNotReady|No(?:Ready
 /** No proxy routes it, clients choose by themselves, or API servers write its slices, on which no hint can stand. */
 const UNROUTED = /^(?:Headless|ExternalName|NotProxied|ApiServer)$/;
 
-/**
- * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
- * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, no cluster IP or past it);
- * `NotKnown`: who routes, or where clients are; `Kept`: nothing crosses that could stay.
- */
+/** In the order in which to look; what each is stands in GROUP_TITLES of the report. */
 export const AUDIT_GROUPS = ['Fails', 'Costs', 'NotSavable', 'NotKnown', 'Kept'] as const;
 export type AuditGroup = (typeof AUDIT_GROUPS)[number];
 
@@ -202,6 +200,7 @@ export const auditGroup = (
   if (crossZoneShare <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : crossesPast ? 'NotSavable' : 'Kept';
   if (endpoints === 1) return 'NotSavable';
   if (verdict === 'Ineffective') return 'Fails';
+  if (cause?.futile) return 'NotSavable';
   return saving !== null && saving.routing + saving.endpoints <= NOTICEABLE ? 'NotSavable' : 'Costs';
 };
 

@@ -265,8 +265,9 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
     (entry.policy === 'Local' && entry.announced ? undefined : entry.sets) ?? '/spec/externalTrafficPolicy';
   const note = stage === 'effective' && pointer !== '' && ownerNote(service.metadata ?? {}, { pointer }, facts.version);
   const inSettings = note && /istio-ingress|^kube-system$/.test(facts.ref.namespace) ? note.way : undefined;
+  const more = { ...(note && { fix: [note.line] }), ...(isKept && { futile: true as const }) };
   const say = (evidence: string, remedy: string) => [
-    { ...cause(stage, 'LoadBalancerTraffic', evidence, inSettings ?? remedy), ...(note && { fix: [note.line] }) },
+    { ...cause(stage, 'LoadBalancerTraffic', evidence, inSettings ?? remedy), ...more },
   ];
   const by = ['LoadBalancer', 'NodePort'].includes(type) ? `type ${type}` : (exposureOf(service) ?? 'externalIPs');
   const outside = `Service ${name} has ${by}: traffic from outside`;
@@ -299,7 +300,7 @@ const entryCauses = (facts: Facts, wanted: boolean): Cause[] => {
   const isQuiet = idle.length === 0 && isKept && !isSaid && hosts.size > 1 && localEntryCauses(facts).length === 0;
   const isBare = entry.takers.some((node) => !hosts.has(nameOf(node)));
   const helps = (isBare && entry.blind) || (!entry.zonal && entry.sets ? entry.remedy : KEPT);
-  if (isQuiet) return [cause(stage, 'LoadBalancerTraffic', stays, helps)];
+  if (isQuiet) return [{ ...cause(stage, 'LoadBalancerTraffic', stays, helps), futile: true }];
   if (idle.length === 0) return isSaid ? say(stays, entry.reach ?? entry.remedy) : [];
   return say(`${stays} Its endpoints on ${listed(idle)} get none of it: none may enter there.`, LET_REMEDY);
 };

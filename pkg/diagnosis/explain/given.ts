@@ -9,6 +9,7 @@ import { atLeast, formatVersion } from '../../routing/version.ts';
 import { allocate, isControlPlane, isControllerSlice, isReadyToController } from '../../upstream/index.ts';
 import type { FinalHints } from '../models/hints.ts';
 import { type ReadyEndpoint, barrier, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
+import { isManaged } from '../models/lookup.ts';
 import { type WebhookSummary, itemsOf } from '../snapshot.ts';
 import type { Facts } from './facts.ts';
 import { type Cause, type CauseReason, NO_ZONES, cause, counted, firstOfEach, listed, remedyOf } from './reasons.ts';
@@ -271,12 +272,15 @@ export const behindCauses = ({ ref, service, name, slices, pods, snapshot, index
 
 const MEND_SERVER =
   'Mend that API server or stop it (its endpoint goes with its lease), or have all of them advertise a load balancer that asks `/readyz` (`--advertise-address`).';
+const GOAWAY =
+  ' Clients keep their HTTP/2 connection to the one that they reached, and one that was restarted has few: `--goaway-chance` of all API servers has clients connect anew now and then.';
 /** Of the Service `kubernetes`: Azure/aks-engine#2948, kubernetes/kubernetes#121591. */
 export const apiServerCause = ({ name, endpoints, nodes, snapshot, index: { hashing, bypasses } }: Facts): Cause => {
   const addresses = listed(endpoints.map(({ address }) => address));
   const evidence = `Service ${name} has ${counted(endpoints.length, 'endpoint')} (${addresses}) that the API servers write themselves.`;
   const say = (why: string, remedy?: string) => cause('wanted', 'ApiServer', `${evidence}${why}`, remedy);
-  const usual = remedyOf('ApiServer');
+  // kubernetes/kubernetes#79739; EKS has values for others of its flags alone (hashicorp/terraform-provider-aws#49411).
+  const usual = `${remedyOf('ApiServer')}${nodes.some(isManaged) ? '' : GOAWAY}`;
   // By a lease that each renews while it runs: kubernetes/kubernetes#119535.
   const servers = bypasses.pods.get('kube-system')?.filter(({ labels }) => labels['component'] === 'kube-apiserver');
   const unready = servers?.flatMap((pod) => (pod.ready || servers.length > endpoints.length ? [] : pod.name)) ?? [];
@@ -289,7 +293,7 @@ export const apiServerCause = ({ name, endpoints, nodes, snapshot, index: { hash
     return say(one, `Start each API server with \`--advertise-address\` of its own. ${usual}`);
   const isIpvs = !hashing && itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'ipvs');
   const instead = ' For even shares of first connections run kube-proxy in iptables or nftables mode.';
-  return endpoints.length > 1 && isIpvs ? say(turns, `${usual}${instead}`) : say('');
+  return endpoints.length > 1 && isIpvs ? say(turns, `${usual}${instead}`) : say('', usual);
 };
 
 export const givenCauses = (facts: Facts): Cause[] => {

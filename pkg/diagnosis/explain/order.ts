@@ -55,8 +55,6 @@ const isUnlike: When = (facts) => isElsewhere(facts) && facts.bypasses.every(({ 
 /** Each client asks all Pods: more of them keep nothing near. */
 const isScraped: When = (facts) => isElsewhere(facts) && facts.bypasses.some(({ decides }) => decides === BY_SCRAPE);
 const isKeptByGateway: When = ({ bypasses }) => bypasses.some(({ passes, keeps }) => passes && keeps);
-const isOfAks: When = ({ index: { bypasses } }) =>
-  bypasses.daemonSets.some(({ containers: [own] }) => /^mcr\..*cilium/.test(own?.image ?? ''));
 
 // What its Pods are, and what it asks for.
 const waiting = once((facts) => waitingFor(facts).causes);
@@ -194,7 +192,7 @@ const UNSAID: readonly (readonly [codes: readonly CauseReason[], beside: readonl
   [['SingleZone'], ['PodsWaiting', 'ZoneIsNone']],
   [['HintsGateOff'], ['NotRequested', 'HintsControllerGateOff'], (facts) => !canAsk(facts)],
   // AKS has no value for it (MicrosoftDocs/azure-docs#116644).
-  [['NotRequested'], ['CiliumServiceTopologyOff'], isOfAks],
+  [['NotRequested'], ['CiliumServiceTopologyOff'], (facts) => used(facts).some(({ futile }) => futile)],
   [['NotRequested'], ['NoEndpoints'], isAlone],
   [['PodsNotSpread'], ['NotRequested'], (facts) => isUnlike(facts) && hasFew(facts)], // another Pod is no help: milo-os/milo#684
   [['NodesInOneZone'], ['ZoneIsNone']],

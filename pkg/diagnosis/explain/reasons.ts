@@ -20,7 +20,7 @@ export const DIAGNOSIS_REASONS = {
   NoSelector:
     'The writer of the slices has to write zones and hints; the label `topology.extensions.gardener.cloud/strategy: same-zone` on the slices lets the webhook write the hints.',
   ApiServer:
-    'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. Clients keep their HTTP/2 connection to the one that they reached, and one that was restarted has few: `--goaway-chance` of all API servers (where it can be set) has clients connect anew now and then. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too: less where agents on every Node watch, or poll at longer intervals.',
+    'Nothing of the Service helps: API servers write its endpoints without zones, and write changes back. A control plane has addresses in several zones (EKS: network interfaces in two or more), so what Nodes of one zone send to it crosses too: less where agents on every Node watch, or poll at longer intervals.',
   PortOfSomePods: 'Give all its Pods the port, or the port a Service of its own, whose selector leaves out the others.',
   Evacuated: 'Nothing: `kubectl topology evacuations` says why and until when, `kubectl topology return ZONE` ends it.',
   NodeWithoutZone: `Label the Node with \`topology.kubernetes.io/zone\`. ${USE_FIELD} Nodes.`,
@@ -102,6 +102,8 @@ export interface Cause {
   readonly fix?: readonly string[];
   /** What stands first in the verdict where this cause does, and its code says too little. */
   readonly says?: string;
+  /** Nothing that is to be set or done keeps more of its traffic in its zone. */
+  readonly futile?: true;
 }
 
 /** `remedy`: where the evidence allows a more exact one than the table's. */

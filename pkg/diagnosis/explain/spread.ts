@@ -161,7 +161,9 @@ export const placing = (facts: Facts, workload: Workload, zones: readonly string
     ? [', and scaling down by its HorizontalPodAutoscaler looks at no zone', EVENED_OUT]
     : ['', ''];
   const isOnOne = apartByNode && !held && facts.hosts.size === 1; // siderolabs/talos#11877, kubernetes/kubeadm#1657
-  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: what the scheduler does by default is a preference${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? `, and its podAntiAffinity ${isOnOne ? 'by Node was not met when they were placed' : 'counts Nodes, not zones'}` : ''}.`;
+  const others = listed(workload.spread.map(({ topologyKey }) => topologyKey));
+  // kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints "Cluster-level default constraints"
+  const bare = `${who} has no topologySpreadConstraint on ${LABEL_ZONE}: ${others ? `as it has one on ${others}, the scheduler adds none by default` : 'what the scheduler does by default is a preference'}${apartInVain ? ', and its podAntiAffinity selects none of its own Pods' : apartByNode ? `, and its podAntiAffinity ${isOnOne ? 'by Node was not met when they were placed' : 'counts Nodes, not zones'}` : ''}.`;
   const isBare = constraint === undefined && (!zoneAntiAffinity || apartInVain); // Azure/AKS#3036
   const scaling = autoscalerRemedy(facts, workload, zones);
   const grown = scaling === '' ? undefined : `${scaling}${SPREAD}.`;
@@ -285,9 +287,11 @@ const familySpread = (facts: Facts, { endpoints, drained: weightless, label }: F
     const store = isOfGardener(facts) ? TOGETHER_REMEDY : STORE_REMEDY;
     const held = isStore(workloads) ? store : isShared ? SHARED_REMEDY : undefined;
     const [{ text, causes }, idle] = [waitingFor(facts), idlePods(facts, empty)];
-    const [one] = Object.entries(OF_ONE).find(([, kind]) => kind.test(`${by?.kind} ${name}`)) ?? [];
-    const remedy = role === '' ? (causes[0]?.remedy ?? idle?.remedy ?? held) : (one ?? `${LEADER_REMEDY}${others}.`);
-    return [cause(stage, 'SingleEndpoint', `${evidence}${chosen}${text}${idle?.text ?? ''}`, remedy)];
+    const [alone] = Object.entries(OF_ONE).find(([, kind]) => kind.test(`${by?.kind} ${name}`)) ?? [];
+    const remedy = role === '' ? (causes[0]?.remedy ?? idle?.remedy ?? held) : (alone ?? `${LEADER_REMEDY}${others}.`);
+    const isKept = role !== '' || isStore(workloads) || idle?.isStandby === true;
+    const one = cause(stage, 'SingleEndpoint', `${evidence}${chosen}${text}${idle?.text ?? ''}`, remedy);
+    return [{ ...one, ...(isKept && { futile: true as const }) }];
   }
   // Every zone has some, and more apart than its constraint allows (aws/karpenter-provider-aws#1528).
   const skew = Math.max(...counts.values()) - Math.min(...counts.values());

@@ -119,7 +119,6 @@ export const ownedRemedy = ({ daemonSets, labels }: Facts['index']['bypasses']):
 
 const OF_EKSA = '# EKS Anywhere writes it back: spec.clusterNetwork.cniConfig.cilium.helmValues of its Cluster';
 const CILIUM_TOPOLOGY_ON = [
-  '# helm upgrade cilium cilium/cilium -n kube-system --version {version} --reuse-values --set loadBalancer.serviceTopology=true',
   '# kubectl -n kube-system rollout restart daemonset/cilium',
   // ovh/public-cloud-roadmap#1079, kubernetes-sigs/kubespray#12375, aws/eks-anywhere#10222
   '# where a provider installs it, without a release of Helm: a CiliumNodeConfig in kube-system (Cilium 1.13 and newer) with spec {"nodeSelector":{},"defaults":{"enable-service-topology":"true"}}, then the same restart; what installs it otherwise writes its own values back (kubespray: cilium_extra_values of the inventory, which 2.29.1 has)',
@@ -154,7 +153,13 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
   if (optIn === undefined || (facts.wish.mode === 'same-node' && !isOptedIn(facts.service, optIn))) return [BY_GUIDE];
   if (agent?.containers.some(({ image }) => image.includes('-eksa.'))) return [OF_EKSA];
   const { namespace: at = 'kube-system' } = agent ?? {};
-  const lines = CILIUM_TOPOLOGY_ON.map((line) => line.replaceAll('kube-system', at).replace('{version}', version));
+  // AWS has a build and a chart of its own: docs.aws.amazon.com/eks/latest/userguide/hybrid-nodes-cni.html
+  const image = agent?.containers[0]?.image ?? 'cilium/';
+  const others = image.startsWith('public.ecr.aws/eks/') ? 'oci://public.ecr.aws/eks/cilium/cilium' : '<its chart>';
+  const chart = /^(?:(?:quay|docker)\.io\/)?cilium\//.test(image) ? 'cilium/cilium' : others;
+  const [, release = version] = /:v?([\w.-]+)/.exec(image) ?? [];
+  const upgrade = `# helm upgrade cilium ${chart} -n kube-system --version ${release} --reuse-values --set loadBalancer.serviceTopology=true`;
+  const lines = [upgrade, ...CILIUM_TOPOLOGY_ON].map((line) => line.replaceAll('kube-system', at));
   if (agent?.release === undefined || agent.release === 'cilium') return agent?.release ? lines.slice(0, 2) : lines;
   return [`# in the values of Helm's release ${agent.release}, by what made it; else:`, ...lines.slice(2)];
 };
@@ -172,7 +177,8 @@ export const usedCauses = (facts: Facts): Cause[] =>
     const instead = plane?.instead && `${remedyOf(reason)} ${plane.instead}`;
     const owned = reason === 'CiliumServiceTopologyOff' ? ownedRemedy(facts.index.bypasses) : undefined;
     const remedy = reason === 'RouterUnknown' && !hasUnknown(facts) ? MEASURE : (owned ?? update ?? instead);
-    return [cause('used', reason, evidenceOf(facts, reason, routes), remedy)];
+    const found = cause('used', reason, evidenceOf(facts, reason, routes), remedy);
+    return [{ ...found, ...(owned === AKS_REMEDY && { futile: true }) }];
   });
 
 export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
@@ -180,6 +186,7 @@ export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
   return routes
     .flatMap(({ nodes, zone, family, port, mode, used, reason }) => {
       const inside = used.filter((endpoint) => zone !== '' && endpoint.zone === zone).length;
+      const isUnknown = reason === 'RouterUnknown' || zone === '' || used.every((own) => own.zone === '');
       return nodes.map((node) => {
         const { router, certainty, version, routing } = routers.of(node);
         return {
@@ -194,8 +201,8 @@ export const usedReport = ({ routes, families, index: { routers } }: Facts) => {
           mode,
           /** That a connection from here is spread over. */
           endpoints: used.length,
-          /** Fraction of them in the node's own zone; null where nothing is routed, or the data plane or their zones are not known. */
-          inZone: reason === 'RouterUnknown' || used.every((own) => own.zone === '') ? null : inside / used.length,
+          /** Fraction of them in the node's own zone; null where nothing is routed, or the data plane, their zones or that of the Node are not known. */
+          inZone: isUnknown ? null : inside / used.length,
           reason,
         };
       });

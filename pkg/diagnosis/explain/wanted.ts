@@ -165,9 +165,9 @@ const EDGE_RUNS = 'See that the agent runs on each Node, and that each Node is i
 const EDGE_THROUGH = 'Have kube-proxy connect through that agent (OpenYurt: without `clientConnection.kubeconfig`).';
 
 const EDGE_CILIUM =
-  'Set `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg, and restart the agents of Cilium: yurthub filters what they read through it. Those that do not are to be a DaemonSet with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10261"`. loadBalancer.serviceTopology of Cilium changes nothing for pools.';
+  'Set `servicetopology: cilium,cilium-agent` in ConfigMap yurt-hub-cfg, and restart the agents of Cilium: yurthub filters what they read through it. Those that do not are to be a DaemonSet with `KUBERNETES_SERVICE_HOST: 127.0.0.1` and `KUBERNETES_SERVICE_PORT: "10268"` (its port for HTTPS). loadBalancer.serviceTopology of Cilium changes nothing for pools.';
 
-/** Its annotation, of OpenYurt or edge platforms like it (openyurtio/openyurt#590, #2269), and what has the data plane read the API server itself. */
+/** Its annotation, of OpenYurt or edge platforms like it (openyurtio/openyurt#372, #590, #2269), and what has the data plane read the API server itself. */
 const edgeOf = ({ service, snapshot, nodes, index }: Facts) => {
   const isCilium = nodes.some((node) => index.routers.of(node).router === 'cilium');
   const own = itemsOf(snapshot.routers).find(({ settings }) => settings['clientConnection.kubeconfig']);

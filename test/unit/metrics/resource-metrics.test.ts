@@ -74,21 +74,6 @@ describe('resource metrics', () => {
     });
   });
 
-  it('does not follow pages without end', async () => {
-    let pages = 0;
-    const endless: Pick<Client, 'pages'> = {
-      pages: async function* () {
-        for (;;) {
-          pages += 1;
-          yield { metadata: { continue: 'more' }, items: [] };
-        }
-      } as Client['pages'],
-    };
-    const error = await rejection(createResourceMetrics({ client: endless, clock }).read(query('web', ['a']), never));
-    expect(error).to.be.instanceOf(LoadError).with.property('reason', 'BadAnswer');
-    expect(pages).to.equal(1_001);
-  });
-
   it('lets a sample from the future get old, and says that the clock is ahead', async () => {
     listed([item('a', '1', -600)]);
     const first = await read(query('web', ['a']));

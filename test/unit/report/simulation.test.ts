@@ -42,15 +42,15 @@ Recommended: proportional (LeastCost)
     endpointslice-webhook and flow-controller)
 
 Share of all traffic: now
-  FROM  TO a  b     c
-  a     23 %  23 %  11 %
-  b     11 %  11 %  6 %
-  c     6 %   6 %   3 %
+  FROM \\ TO  a     b     c
+  a          23 %  23 %  11 %
+  b          11 %  11 %  6 %
+  c          6 %   6 %   3 %
 Share of all traffic: proportional
-  FROM  TO a  b     c
-  a     38 %  0 %   19 %
-  b     0 %   29 %  0 %
-  c     10 %  0 %   5 %
+  FROM \\ TO  a     b     c
+  a          38 %  0 %   19 %
+  b          0 %   29 %  0 %
+  c          10 %  0 %   5 %
 
 none: Spread
   Every endpoint serves clients of every zone; 63 % of the traffic crosses.
@@ -74,7 +74,7 @@ load-aware: DemandUnknown
     expect(text.replaceAll(/\s+/g, ' ')).to.match(
       / The CPU of each zone is not known \(.+\), so Nodes are counted instead\. /,
     );
-    expect(text).to.match(/^ {2}FROM +TO \(none\) +a/m);
+    expect(text).to.match(/^ {2}FROM \\ TO +\(none\) +a/m);
   });
 
   it('says in one line what to do where nothing is to be set, and nothing where it is set', () => {

@@ -80,6 +80,15 @@ describe('explain: the Service of the API server', () => {
     expect(first?.remedy).to.match(/masterleases/);
   });
 
+  it('names no flag of API servers that nobody can set, as on AKS', () => {
+    const managed = node({ metadata: { name: 'm', labels: { 'kubernetes.azure.com/cluster': 'c' } } });
+    const flags = [[], [managed]].map((more) => {
+      const { own, snapshot } = apiServer(['a'], undefined, ...more);
+      return explain(snapshot, own, NOW).causes[0]?.remedy.includes('--goaway-chance');
+    });
+    expect(flags).to.deep.equal([true, false]);
+  });
+
   it('is what routing by zone cannot save', () => {
     const { services } = audit(apiServer(['a', 'b']).snapshot, NOW);
     expect(services.map(({ group, cause }) => [group, cause?.reason])).to.deep.equal([['NotSavable', 'ApiServer']]);
