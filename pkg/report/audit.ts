@@ -85,7 +85,7 @@ export const verdictsText = ({ services, verdicts, nodes, unpredicted, effective
   const without =
     unpredicted === 0
       ? ''
-      : `; ${unpredicted} without prediction (no proxy routes them, or the data plane or zones are not known)`;
+      : `; ${unpredicted} without prediction (no proxy routes them, no client seen takes the cluster IP, or the data plane or zones are not known)`;
   return `${countText(services, 'Service')}, ${countText(nodes, 'ready Node')}: ${Effective} effective${inPart}, ${rest}${without}.`;
 };
 

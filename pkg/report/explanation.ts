@@ -1,12 +1,13 @@
 // One screen that explains a Service: wanted, given, used, effective, its closed loop, and the causes with their remedies.
 import type { ExplainedTraffic } from '../diagnosis/audit/audit.ts';
+import { isKeptAround, wayOf } from '../diagnosis/explain/around.ts';
 import type { Explanation } from '../diagnosis/explain/explain.ts';
 import type { Cause } from '../diagnosis/explain/reasons.ts';
 import { percentText } from './figures.ts';
 import { type Column, type Screen, type Style, clean, indented, screenFor, tableOf, zoneText } from './text.ts';
 import { loopText } from './loop.ts';
 import { explainedTraffic, measuredAlso } from './measured.ts';
-import { isAlone, isKeptAround, lends, firstLineOf, wayOf } from './first-line.ts';
+import { isAlone, lends, firstLineOf } from './first-line.ts';
 import { certaintyMark, routerHead, routersText } from './routers.ts';
 
 type UsedReport = Explanation['used'][number];
@@ -69,7 +70,7 @@ const usedText = (report: Explanation, screen: Screen): string => {
   if (used.length === 0) return under('USED', INDENT, `${INDENT}${mark(false)} no route: no ready Node is known\n`);
   const filtered = used.filter(({ mode }) => mode !== '').length;
   const unknown = used.filter(({ reason }) => reason === 'RouterUnknown').length;
-  const kept = `${filtered} of ${used.length} routes follow hints${wayOf(report) ? ' (no client seen takes the cluster IP)' : ''}`;
+  const kept = `${filtered} of ${used.length} routes follow hints${wayOf(report.scope.around) ? ' (no client seen takes the cluster IP)' : ''}`;
   const line =
     unknown === 0
       ? `${mark(filtered === (loop?.spreadOnPurpose === true ? 0 : used.length))} ${kept}`
@@ -91,7 +92,7 @@ const effectiveText = (report: Explanation, screen: Screen): string => {
     ? 'have their traffic as planned'
     : lends(report)
       ? 'follow their hints, which lend endpoints to other zones'
-      : `${wayOf(report) ? 'would ' : ''}keep ${(effective.effective && !isAlone(report)) || wayOf(report) ? 'what goes through the cluster IP' : 'their traffic'}`;
+      : `${wayOf(report.scope.around) ? 'would ' : ''}keep ${(effective.effective && !isAlone(report)) || wayOf(report.scope.around) ? 'what goes through the cluster IP' : 'their traffic'}`;
   if (report.verdict === 'Unknown') {
     const rest = served === 0 ? '' : `${served} of ${clientZones.length} client zones ${what}; `;
     const of = unserved.length === 0 ? 'endpoints of other clusters' : unserved.join(', ');
@@ -132,7 +133,7 @@ const causesText = (report: Explanation, screen: Screen): string => {
   const { causes, verdict } = report;
   const [first, ...others] = saidOnce(causes);
   if (first === undefined) return '';
-  const isGood = verdict === 'Effective' || verdict === 'Assumed' || isKeptAround(report);
+  const isGood = verdict === 'Effective' || verdict === 'Assumed' || isKeptAround(report.scope);
   const rest = others.map((each) => causeText(each, screen)).join('');
   const more = rest === '' ? '' : `\n${screen.strong('Also')}\n${rest}`;
   return `\n${screen.strong(isGood ? 'To look at' : 'First cause')}\n${causeText(first, screen)}${more}`;

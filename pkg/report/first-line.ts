@@ -1,5 +1,6 @@
 // The first line of an explanation: what is wrong and where, or what stays, and who else reaches the Service.
 import { isEffectiveInPart } from '../diagnosis/audit/service.ts';
+import { isKeptAround, wayOf } from '../diagnosis/explain/around.ts';
 import type { Explanation } from '../diagnosis/explain/explain.ts';
 import type { MeasuredPast } from '../diagnosis/measured.ts';
 import type { Cause } from '../diagnosis/explain/reasons.ts';
@@ -14,12 +15,8 @@ const spillText = ({ effective, loop }: Explanation): string | undefined => {
   return stays >= 100 ? undefined : `${stays} % of connections stay in their zone; ${100 - stays} % spill as planned`;
 };
 
-/** What all clients that are seen go through in place of the cluster IP. */
-export const wayOf = ({ scope: { around } }: Pick<Explanation, 'scope'>) =>
-  around.find((own) => own.client !== 'headless' && own.all === true && !own.possible && own.byHints !== true);
-
 /** No client of the cluster IP is seen. */
-const isUnseen = ({ scope }: Pick<Explanation, 'scope'>): boolean => scope.foreign || wayOf({ scope }) !== undefined;
+const isUnseen = ({ scope }: Pick<Explanation, 'scope'>): boolean => scope.foreign || wayOf(scope.around) !== undefined;
 
 const downText = ({ effective: { downZones } }: Explanation): string =>
   downZones.length === 0 ? '' : `; no Node of ${downZones.join(', ')} is ready`;
@@ -63,22 +60,17 @@ const pastText = (past: MeasuredPast | undefined): string => {
   return `measured: ${percentText(share)} of its connections go around it, ${crosses} to another zone (${over})`;
 };
 
-/** All clients that are seen keep to their zone by what they go through, and each of their zones has endpoints. */
-export const isKeptAround = (report: Explanation): boolean =>
-  wayOf(report)?.keeps === true &&
-  report.effective.clientZones.every((zone) => report.given.some(({ zones }) => (zones[zone]?.endpoints ?? 0) > 0));
-
 /** What decides for all clients that are seen; empty where these take the cluster IP. */
 const wayText = (report: Explanation): string => {
-  const way = wayOf(report);
+  const way = wayOf(report.scope.around);
   if (way === undefined || (way.client !== 'kuma' && report.causes[0]?.reason === 'NoEndpoints')) return '';
-  const how = way.keeps === true ? 'keeps to zones' : (way.how ?? 'is not seen to keep to zones');
+  const how = (way.keeps && !way.onNode ? 'keeps to zones' : way.how) ?? 'is not seen to keep to zones';
   return `all clients seen go through ${way.client} (${way.object}), which ${how}`;
 };
 
 /** Who else goes around the cluster IP, or may, and what was measured of it. */
 const aroundTexts = (report: Explanation, it = 'it'): string[] => {
-  const others = report.scope.around.filter((each) => each !== wayOf(report));
+  const others = report.scope.around.filter((each) => each !== wayOf(report.scope.around));
   return [
     pastText(report.scope.past),
     ...others.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps, behind }) => {
@@ -182,7 +174,8 @@ export const firstLineOf = (
   const { verdict, scope, routers } = report;
   const way = clean(wayText(report));
   const led = (text: string): string => phrases([way, text]);
-  if (way !== '' && isKeptAround(report)) return ['good', '✓', led(scopedText(report, ''))];
+  if (way !== '' && isKeptAround(scope)) return ['good', '✓', led(scopedText(report, ''))];
+  if (way !== '' && wayOf(scope.around)?.onNode === true) return ['strong', '!', led(scopedText(report, ''))];
   if (verdict === 'NotWanted' || verdict === 'Ineffective') return ['bad', '✗', missedText(report)];
   if (verdict === 'Unknown') {
     const isUnclear = routers.some(({ certainty }) => certainty === 'unknown');

@@ -25,6 +25,7 @@ const WITHOUT_FILE: Readonly<Record<string, string>> = {
   NoHints: 'what proxies do; explain says why there are none',
   ProxyMissedItsZone: 'objects cannot show it: any file with --crossing',
   NodeIgnored: 'in topology-reported-services.test.ts',
+  ClusterIPNotUsed: 'in topology-reported-traffic.test.ts',
   ProxyOfAnotherNode: 'in topology-reported-services.test.ts',
   SlicesBehind: 'in topology-reported-services.test.ts',
   PodsWaiting: 'in topology-reported-services.test.ts',

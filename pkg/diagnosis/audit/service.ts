@@ -3,6 +3,7 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { byText, countBy, sumBy, sumOf } from '../../apis/values.ts';
 import type { Measured, MeasuredFlow } from '../../traffic/measured.ts';
 import type { Traffic } from '../../upstream/index.ts';
+import { isKeptAround, isStray, wayOf } from '../explain/around.ts';
 import { type Diagnosis, withFix } from '../explain/explain.ts';
 import { type Facts, worstOf } from '../explain/facts.ts';
 import { measuredCost, measuredService } from '../measured.ts';
@@ -72,15 +73,15 @@ const byZone = ({ index, clientZones }: Facts, endpoints: readonly ReadyEndpoint
   return trafficBy(routes, index.weights);
 };
 
-/** Undefined where `explain` gives no share: no proxy routes the Service, nothing answers, or where clients or endpoints are is not known. */
-const predict = ({ facts, effective }: Diagnosis) => {
+/** Undefined where `explain` gives no share, as no proxy routes the Service, nothing answers, or where clients or endpoints are is not known; and where no client that is seen takes the cluster IP. */
+const predict = ({ facts, effective, scope }: Diagnosis) => {
   const present = facts.traffics;
   const future = present
     .filter(({ ready }) => ready.length > 0)
     .map(({ ready, count }) => ({ traffic: byZone(facts, ready), count }));
   const now = meanMatrix(present.map(({ traffic }) => traffic));
   const routedByZone = meanMatrix(future.map(({ traffic }) => traffic));
-  if (effective.inZoneShare === null || now === undefined) return undefined;
+  if (effective.inZoneShare === null || now === undefined || wayOf(scope.around)) return undefined;
   return {
     now,
     overload: worstOf(present),
@@ -171,16 +172,18 @@ export const isMeasuredPast = ({ scope: { past } }: Pick<Ungrouped, 'scope'>): b
 /** It keeps its traffic through its cluster IP, and a client that keeps to no zone is known, or was measured, to go around that, or all that is seen enters from outside. */
 export const isEffectiveInPart = ({ verdict, scope }: Pick<Ungrouped, 'verdict' | 'scope'>): boolean =>
   (verdict === 'Effective' || verdict === 'Assumed') &&
-  (scope.around.some(({ possible, byHints, keeps }) => !possible && byHints !== true && keeps !== true) ||
-    (scope.foreign && scope.enters !== '') ||
-    isMeasuredPast({ scope }));
+  (scope.around.some(isStray) || (scope.foreign && scope.enters !== '') || isMeasuredPast({ scope }));
 
 /** Connections fail, whatever the Service asks for. */
 const BROKEN = /^(?:NoBackendForZone|UnreadyForZone|PublishedNotReady|No(?:Ready|Local)?Endpoints)$/;
 /** No proxy routes it, clients choose by themselves, or API servers write its slices, on which no hint can stand. */
 const UNROUTED = /^(?:Headless|ExternalName|NotProxied|ApiServer)$/;
 
-/** In the order in which to look; what each is stands in GROUP_TITLES of the report. */
+/**
+ * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
+ * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, no cluster IP or past it);
+ * `NotKnown`: who routes, or where clients are, or none of these takes the cluster IP; `Kept`: nothing crosses that could stay.
+ */
 export const AUDIT_GROUPS = ['Fails', 'Costs', 'NotSavable', 'NotKnown', 'Kept'] as const;
 export type AuditGroup = (typeof AUDIT_GROUPS)[number];
 
@@ -195,7 +198,8 @@ export const auditGroup = (
   const reasons = cause === null ? [] : [cause.reason, ...alsoFound];
   if (reasons.some((reason) => BROKEN.test(reason))) return 'Fails';
   if (reasons.includes('Evacuated') && verdict !== 'Ineffective') return 'NotSavable';
-  if (reasons.some((reason) => UNROUTED.test(reason))) return 'NotSavable';
+  if (reasons.some((reason) => UNROUTED.test(reason)) || cause?.reason === 'ClusterIPNotUsed') return 'NotSavable';
+  if (isKeptAround(service.scope)) return 'Kept';
   if (crossZoneShare === null) return verdict === 'Ineffective' && !reasons.includes('NoNodes') ? 'Fails' : 'NotKnown';
   if (crossZoneShare <= NOTICEABLE) return verdict === 'Ineffective' ? 'Fails' : crossesPast ? 'NotSavable' : 'Kept';
   if (endpoints === 1) return 'NotSavable';

@@ -59,7 +59,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
       : '',
     choosing: new Set(services.filter(namesWaypoint).map((each) => refOf(each).namespace)),
     nginxUpstream: configured.some((own) => own.includes('service-upstream,true')),
-    ofCache: ofCache(services.find(isUpstream), version),
+    ofCache: ofCache(services.find(isUpstream)),
     nodes,
     labels,
     isHosted: nodes.length > 0 && !labels.some((label) => /control-?plane|role\.kubernetes\.io\/master/.test(label)),

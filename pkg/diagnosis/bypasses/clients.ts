@@ -47,6 +47,8 @@ const unknownOf = (kind: string, field: string) => ({
   source: `${kind} ${field}`,
 });
 
+const ON_NODE = { onNode: true as const, how: 'answers on their own Node' };
+
 /** By stable name; after a slash which of several ways. */
 export const CLIENTS = clients({
   'ingress-nginx': {
@@ -162,8 +164,7 @@ export const CLIENTS = clients({
   },
   'cilium-redirect': {
     decides: 'Cilium hands what Pods send to it to a Pod on their own Node',
-    how: 'leads to a Pod on their own Node',
-    setting: 'where that Pod connects to another Service, zones count there: for node-local-dns its upstream Service',
+    ...ON_NODE,
     source: 'Cilium documentation "Local Redirect Policy"; cilium/cilium#16906',
   },
   kgateway: {
@@ -315,6 +316,7 @@ export const CLIENTS = clients({
   },
   'node-local-dns': {
     decides: 'Pods ask the cache on their Node, which for what it lacks asks a Service of its own',
+    ...ON_NODE,
     source: 'kubernetes/kubernetes cluster/addons/dns/nodelocaldns',
   },
   'node-local-dns/cilium': {
@@ -333,6 +335,8 @@ export const CLIENTS = clients({
   },
   'eks-auto-dns': {
     decides: 'Pods on Nodes of EKS Auto Mode ask the DNS server of their own Node, which is no Pod',
+    ...ON_NODE,
+    setting: '',
     source: 'awsdocs/amazon-eks-user-guide#1149',
   },
   'kube-apiserver': {

@@ -233,12 +233,11 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const known = ways.map((way) => {
     const isWaypoint = way.client === 'istio-waypoint';
     const more = isWaypoint ? ofWaypoint(way.evidence.value, service, index) : {};
-    const { client, evidence, controller = '', possible = false, ...seen } = { ...way, ...more };
-    const { own = client === 'node-local-dns' ? index.ofCache : {} } = seen;
+    const { client, evidence, controller = '', possible = false, own = {}, ...seen } = { ...way, ...more };
     // All connections to its cluster IP (cilium/cilium#48738); the Service of a Gateway has no selector.
-    const isOfEnvoy = client === 'cilium-envoy' && hasSelector(service);
-    const isTaken = isOfEnvoy || (isWaypoint && found.some((each) => /ambient/.test(each.client) && each.all));
-    const route = (isOfRoutes && !possible) || undefined;
+    const isWhole = client === 'node-local-dns' || (client === 'cilium-envoy' && hasSelector(service));
+    const isTaken = isWhole || (isWaypoint && found.some((each) => /ambient/.test(each.client) && each.all));
+    const route = isOfRoutes && !possible;
     const all = seen.all === true || isTaken || route || (!isUsed && client.startsWith('aws-ip-'));
     const plain = asking(CLIENTS[client], index.hasField);
     // What Istio's proxies do is said by istiod.
@@ -247,13 +246,15 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     const image = [...pilots, seen.image ?? '', ...index.images].find((each) => plain.image?.test(each));
     const isThin = endpoints.isThin || (isOfRoutes && Boolean(runsIn({ clients: index.proxies, all: true }, index)));
     const set = asSet(plain, service, { ...index, ...defined({ ...seen, image }), ...endpoints, isThin });
-    const row = { ...plain, ...set, ...own };
+    const row: Client = { ...plain, ...set, ...own };
+    const onNode = row.onNode === true && !row.unsure && all;
     const owner = plain.usesClusterIp && !plain.ofService && seen.entry?.settings['owner'];
     const there = owner ? `; ${owner} owns ${evidence.object}: set it there` : '';
     const then = isWaypoint && own.setting && set.setting ? `; ${set.setting}` : there;
     /** It sees connections, and no requests. */
     const passes = /ambient|clustermesh/.test(client) || Boolean(seen.entry?.settings['passes']);
-    const { decides = BY_ITSELF, setting = '', source, unsure = false, byHints = false, keeps = false } = row;
+    const { decides = BY_ITSELF, setting = onNode && isDns ? index.ofCache : '', source, unsure = false } = row;
+    const { byHints = false, keeps = onNode && setting === '' } = row;
     const split = keeps && plain.byRule === 'DestinationRule' ? splitText(service, index) : '';
     const isJoined = keeps && plain.byRule === 'DestinationRule' && index.joined !== '';
     const { asks } = [own, set].find((each) => each.setting !== undefined) ?? plain;
@@ -270,7 +271,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       unsure,
       byHints,
       keeps: keeps && !isJoined && split === '',
-      ...defined({ adds: row.adds, fails: row.fails, how: row.how, none: isNone || row.none, route, placed, asks }),
+      ...defined({ adds: row.adds, fails: row.fails, how: row.how, none: isNone || row.none, placed, asks }),
       through: plain.usesClusterIp !== undefined || LED.test(client),
       setting: text.replace(/\{(service|value|name|namespace)\}/g, (_, blank: keyof typeof names) => names[blank]),
       /** Every client of the Service that is seen goes this way. */
@@ -280,6 +281,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
       source,
       firstContact: !possible && !seen.behind && (client === 'members' || evidence.field === 'spec.selector'),
       ...defined({ passes: passes || undefined, known: seen.known || undefined, behind: seen.behind || undefined }),
+      ...(onNode && { onNode }),
     };
   });
   const isRouted = found.some(({ client }) => client === 'ingress' || client === 'gateway');

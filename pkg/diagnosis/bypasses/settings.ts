@@ -1,9 +1,7 @@
 // What a proxy is set to already, by objects and by its version.
 import type { Service } from '../../apis/core.ts';
-import { defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
-import { isEnabled } from '../../upstream/index.ts';
-import { askingAnnotation } from '../../upstream/wish.ts';
-import { type KubernetesVersion, matchesSelector } from '../../routing/types.ts';
+import { defined, keyOf, objectTitle, refOf } from '../../apis/values.ts';
+import { matchesSelector } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
@@ -194,7 +192,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
   const locality = vainOf(service, seen, stated, rule);
   if (row === CLIENTS.headless && seen.count === 1) return { setting: IN_ONE };
   if (!isZoned && locality !== 'meshDistribute' && (since !== undefined || byRule !== undefined))
-    return { decides: 'no endpoint has a zone that it could prefer, whatever it is set to', setting: '' };
+    return { decides: 'no endpoint has a zone that it could prefer', setting: 'zones for its endpoints first' };
   if (edition !== undefined && !edition.test(image))
     return {
       decides: `${decides} (${image === '' ? 'no image shows which runs' : `seen: ${image}`})`,
@@ -291,14 +289,11 @@ export const namesWaypoint = ({ metadata }: Service): boolean => metadata?.label
 export const isUpstream = ({ metadata }: Service): boolean =>
   /^(?:kube-dns|node-?local-?dns(?:-?cache)?)-upstream$/.test(metadata?.name ?? '');
 
-/** The Service that a DNS cache of the Nodes asks for what it lacks: not seen, asking for zones already, or of a version without the field. */
-export const ofCache = (upstream: Service | undefined, version: KubernetesVersion): Partial<Client> => {
-  if (!upstream) return { setting: 'what that Service is set to (`-upstreamsvc`, or `forward` in its Corefile)' };
-  if (/\w/.test(wishTextOf(upstream))) return { setting: '' };
-  const auto = askingAnnotation(version).join('=');
-  const [of, field] = [`service ${nameOf(upstream)}`, '{"spec":{"trafficDistribution":"PreferClose"}}'];
-  const set = isEnabled('ServiceTrafficDistribution', version) ? `patch ${of} -p '${field}'` : `annotate ${of} ${auto}`;
-  return { setting: `\`kubectl -n kube-system ${set}\`` };
+/** The Service that a DNS cache of the Nodes asks for what it lacks: not seen, or asking for zones already. */
+export const ofCache = (upstream?: Service): string => {
+  if (!upstream) return 'what the Service is set to that it asks (`-upstreamsvc`, or `forward` in its Corefile)';
+  const isAsking = /\w/.test(wishTextOf(upstream));
+  return isAsking ? '' : `what \`kubectl topology explain ${keyOf(upstream)}\` says of the Service that it asks`;
 };
 
 /** cilium/cilium#31718 */

@@ -30,6 +30,8 @@ export interface Client {
   readonly kept?: RegExp;
   /** It keeps to its zone already. */
   readonly keeps?: boolean;
+  /** It answers on the Node of the client, and asks another Service for what it lacks. */
+  readonly onNode?: true;
   /** Where it does not, what the verdict says of it, after `which`. */
   readonly how?: string;
   /** First versions that keep to `internalTrafficPolicy: Local`, follow hints, or prefer their zone by `spec.trafficDistribution`: `PreferClose`, and other names. */

@@ -131,9 +131,6 @@ export const askingNote = (facts: Facts, changed = ''): OwnerNote | undefined =>
   return ownerNote(service.metadata ?? {}, { pointer, distribution: value }, version);
 };
 
-/** istio/istio#50727 */
-const SCALED = '; where load differs by zone, a Deployment with an autoscaler for each: one for all sees the mean';
-
 const OF_REDIS =
   /^(?!.*role":"(?:slave|replica|master)").*(?:"port":6379\b.*"port":26379\b|"redis_setup_type":"replication")/;
 /** Not its routers. */
@@ -153,29 +150,13 @@ const UNLIKE: Readonly<Record<string, readonly [sign: RegExp, says: string]>> = 
     [OF_LEADER, 'it elects a leader, and those that stand by may refuse requests'], // called: kai-scheduler/KAI-Scheduler#1484, #1593; gives its own address out for what it keeps: fluxcd/source-controller#272; answers for its health on another port: milo-os/milo#684
 };
 
-/** Who goes around the cluster IP and is set otherwise, or keeps to zones already; `only`: of what decides for all clients that are seen, or of Pods that are not alike. */
-export const elsewhere = (facts: Facts): readonly [says: string, sets: string, only?: string, unlike?: string] => {
-  const { bypasses, autoscalers, workloads, service, slices, endpoints, version, callers } = facts;
+/** What is to be done where any Pod may be the wrong one, and why that is so. */
+export const unlikeOf = (facts: Facts): readonly [helps: string, why: string] | undefined => {
+  const { workloads, service, slices, endpoints, callers } = facts;
   const images = workloads.flatMap(({ images: own, name }) => own.map((image) => `${image} ${name}`));
   const at = slices.flatMap(({ ports }) => (ports ?? []).map(({ port }) => port)).join();
   const electing = workloads.map(({ steering = '' }) => `${callers.length} ${steering.slice(0, 500)} at ${at}`);
   const signs = [JSON.stringify(service.spec ?? {}), ...images, ...electing].map((own) => own.slice(0, 4_000));
   const [helps, [, why] = []] = Object.entries(UNLIKE).find(([, [sign]]) => signs.some((own) => sign.test(own))) ?? [];
-  if (helps && why && endpoints.length > 1) return [`Any Pod may be the wrong one: ${why}. `, '', helps, why];
-  const sure = bypasses.find(
-    ({ client, unsure = true, possible, byHints, setting: set, asks, behind = unsure || possible }) =>
-      !(behind || (byHints && set === '') || (asks && atLeast(version, 21)) || client === 'kube-apiserver'),
-  );
-  const past = sure ?? bypasses.find(({ client }) => /^(?:cilium-redirect|node-local-dns)$/.test(client));
-  const next = bypasses.find(({ behind }) => behind);
-  const then = next && !next.none ? `For that: ${next.setting}. For the Service: ` : '';
-  if (past === undefined) return next ? [`Behind it: ${next.decides}. `, then] : ['', ''];
-  const { client, evidence, decides, setting, all, byHints, keeps, through, none, unsure } = past;
-  const says = `${client} (${evidence.object}) ${unsure ? 'may go' : 'goes'} around the cluster IP: ${decides}. `;
-  const scaled = keeps && autoscalers.length > 0 ? SCALED : '';
-  const sets = `For ${client}: ${setting || (none ? 'no setting for zones is known here' : 'nothing, it keeps to zones')}${scaled}.`;
-  const isRedirect = client === 'cilium-redirect' && !unsure;
-  if (all && !byHints && !isRedirect && !through && (keeps || none || setting !== ''))
-    return [says, '', `${sets} Other clients, of which none is seen, would take the cluster IP.`];
-  return [says, `${setting && `${sets} `}For connections ${isRedirect ? 'from there' : 'through the cluster IP'}: `];
+  return helps && why && endpoints.length > 1 ? [helps, why] : undefined;
 };

@@ -5,7 +5,7 @@ import { formatVersion } from '../../routing/version.ts';
 import type { Route } from '../../upstream/index.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
-import { OF_HINTS, elsewhere } from './ask.ts';
+import { OF_HINTS, unlikeOf } from './ask.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { factsOf, isFailing, isVain, meanInZoneShare, unpredictable } from './facts.ts';
 import { fixOf } from './fix.ts';
@@ -128,7 +128,7 @@ export const withFix = (each: Cause, before: Diagnosis): Cause => {
   const { facts, scope } = before;
   // Hints would give all of the tailnet to endpoints in the zone of its proxy.
   const isOfProxy = scope.foreign && way(facts)?.picks === 'tailnet';
-  if (OF_HINTS.test(each.reason) && (isOfProxy || elsewhere(facts)[2] !== undefined)) return each;
+  if (OF_HINTS.test(each.reason) && (isOfProxy || unlikeOf(facts) !== undefined)) return each;
   const judge: Judge = (service, index) => diagnose(facts.snapshot, service, facts.options, index);
   const fix = each.fix ?? fixOf(each.reason, facts, (own) => tryChanges(each.reason, own, before, judge));
   return fix.length === 0 ? each : { ...each, fix };

@@ -277,12 +277,10 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
 
 export type Facts = ReturnType<typeof factsOf>;
 
-/** What Pods send to it does not leave their Node: DNS of EKS Auto Mode and of OpenShift (openshift/cluster-dns-operator#322), a local redirect of Cilium. */
+/** What Pods send to it does not leave their Node: DNS of EKS Auto Mode and of OpenShift (openshift/cluster-dns-operator#322). */
 export const isAnsweredOnNodes = ({ bypasses, routes, wish }: Pick<Facts, 'bypasses' | 'routes' | 'wish'>): boolean =>
   (wish.mode === 'none' && routes.length > 0 && routes.every(({ reason }) => reason === 'SameNodeHints')) ||
-  bypasses.some(({ client, all, unsure }) =>
-    client === 'eks-auto-dns' ? all : client === 'cilium-redirect' && !unsure,
-  );
+  bypasses.some(({ client, all }) => client === 'eks-auto-dns' && all);
 
 /** How far the busiest endpoint of any family and port is above its fair share. */
 export const worstOf = (all: readonly Pick<Facts['traffics'][number], 'traffic' | 'count'>[]): number =>

@@ -5,7 +5,8 @@ import { atLeast } from '../../routing/version.ts';
 import { selects } from '../bypasses/watchers.ts';
 import { hasSelector } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
-import { type Fix, ask, elsewhere, settingsFor } from './ask.ts';
+import { wayPast } from './around.ts';
+import { type Fix, ask, settingsFor, unlikeOf } from './ask.ts';
 import type { Facts } from './facts.ts';
 import { isOfGardener, workingCounts } from './given.ts';
 import { listed } from './reasons.ts';
@@ -111,7 +112,8 @@ export const whyNotSpread: Fix = (facts) =>
   });
 
 /** Where most clients are in the zone that has all Pods, spread alone keeps less there as long as nothing asks for zones. */
-const askAndSpread: Fix = (facts) => (elsewhere(facts)[2] || !spreadOut(facts)?.[0] ? [] : both(spreadOut, ask)(facts));
+const askAndSpread: Fix = (facts) =>
+  wayPast(facts) || unlikeOf(facts) || !spreadOut(facts)?.[0] ? [] : both(spreadOut, ask)(facts);
 
 /** In the order in which they are tried. */
 export const SPREADING: readonly Fix[] = [scale, spreadOut, both(scale, spreadOut), askAndSpread, whyNotSpread];

@@ -3,7 +3,8 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { keptIn } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { BY_SCRAPE } from '../bypasses/programs.ts';
-import { OF_HINTS, TOO_OLD, elsewhere, isOnEveryNode, isTooOld } from './ask.ts';
+import { aroundCauses, wayPast } from './around.ts';
+import { OF_HINTS, TOO_OLD, isOnEveryNode, isTooOld, unlikeOf } from './ask.ts';
 import { entryOf, isCalledInside, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
 import { type Facts, isAnsweredOnNodes } from './facts.ts';
 import { behindCauses, givenCauses, inOnePlace } from './given.ts';
@@ -49,11 +50,11 @@ const isDeaf: When = (facts) =>
   facts.routes.length > 0 &&
   facts.routes.every(({ reason }) => reason === 'HintsIgnored') &&
   updateOf(facts, facts.nodes, 'HintsIgnored') === undefined;
-/** All clients that are seen go another way, or each Pod has something else. */
-const isElsewhere = once((facts) => elsewhere(facts)[2] !== undefined);
-const isUnlike: When = (facts) => isElsewhere(facts) && facts.bypasses.every(({ all }) => !all);
-/** Each client asks all Pods: more of them keep nothing near. */
-const isScraped: When = (facts) => isElsewhere(facts) && facts.bypasses.some(({ decides }) => decides === BY_SCRAPE);
+/** Each Pod has something else. */
+const isUnlike = once(unlikeOf);
+/** Each client asks all Pods, or one on its own Node: more of them keep nothing near. */
+const isScraped: When = (facts) => wayPast(facts)?.decides === BY_SCRAPE || wayPast(facts)?.onNode;
+const around: Find = (facts) => aroundCauses(facts, isWanted(facts));
 const isKeptByGateway: When = ({ bypasses }) => bypasses.some(({ passes, keeps }) => passes && keeps);
 
 // What its Pods are, and what it asks for.
@@ -75,15 +76,14 @@ const isOne: When = (facts) => isAlone(facts) && (chosenBy(facts) !== '' || wait
 const spread = once((facts) => {
   const isMeant = isOne(facts) || isStore(facts.workloads) || idlePods(facts, facts.clientZones)?.isStandby;
   const then = isTooOld('NotRequested', facts) ? TOO_OLD : asked(facts)[0]?.remedy;
-  if (!isEarly(facts) || isMeant || isDeaf(facts)) return lying(facts);
+  if (!isEarly(facts) || isMeant || isDeaf(facts) || wayPast(facts)) return lying(facts);
   return lying(facts).map((each) => ({ ...each, remedy: `${each.remedy} Then: ${then}` }));
 });
-/** A zone stays empty although there are Pods enough, or some wait: that comes before what nothing asks for, and before clients that have no setting. */
+/** A zone stays empty although there are Pods enough, or some wait: that comes before what nothing asks for. */
 const isUnmet = once((facts) => {
   const isShort = waiting(facts).length > 0 || !hasFew(facts);
-  const isVain = facts.bypasses.some(({ all, none }) => all && none);
-  const isAsked = facts.wish.reason !== 'NotRequested' || (isElsewhere(facts) && !isVain);
-  return isShort && !isAsked && spread(facts).length > 0 && facts.endpoints.every(({ zone }) => zone !== '');
+  const isPlaced = facts.endpoints.every(({ zone }) => zone !== '');
+  return isShort && isPlaced && facts.wish.reason === 'NotRequested' && spread(facts).length > 0;
 });
 /** In one zone nothing has to be asked for, nor of the one Pod that an election picks. */
 const isPointless: When = (facts) => {
@@ -153,6 +153,7 @@ const ORDER: readonly { say: Find; code?: CauseReason; stage?: Stage; when?: Whe
   // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
   { say: spread, when: (facts) => !isHeld(facts) && (inOneZone(facts) || (isAlone(facts) && !isHop(facts))) },
   { say: spread, when: (facts) => !isHeld(facts) && isUnmet(facts) && !isLocal(facts) && !isHop(facts) },
+  { say: around, when: (facts) => wayPast(facts) ?? facts.bypasses.every(({ client }) => client === 'kube-apiserver') },
   { say: asked, when: (facts) => isAskable(facts) && facts.bypasses.some(({ firstContact }) => firstContact) },
   { say: outside, stage: 'effective' },
   { say: spread, when: isUnmet },
@@ -167,6 +168,7 @@ const ORDER: readonly { say: Find; code?: CauseReason; stage?: Stage; when?: Whe
   { say: asked, when: isAskable },
   { say: stickyCauses, when: (facts) => !isLate(facts) },
   { say: given },
+  { say: around },
   { say: used, when: (facts) => isRouted(facts) && !isPointless(facts) && !isEdge(facts) },
   { say: spread },
   { say: waiting },
@@ -200,30 +202,6 @@ const UNSAID: readonly (readonly [codes: readonly CauseReason[], beside: readonl
   [['HintsLost', 'HintedForOtherZone'], ['PodsNotSpread'], inOneZone],
 ];
 
-/** What goes another way for all clients makes one cause of hints, and is said with the first; that no release has hints is said once. */
-const rephrased = (facts: Facts, said: readonly Cause[]): Cause[] => {
-  const { bypasses, workloads } = facts;
-  const [says, sets, only] = elsewhere(facts);
-  const [old, ...older] = said.filter(({ reason }) => isTooOld(reason, facts));
-  const ofHints = said.filter(({ reason }) => OF_HINTS.test(reason));
-  // More Pods keep nothing of what all clients that are seen send another way (n8n-io/n8n-hosting#167).
-  const isPast =
-    only && !ofHints[0] && isWanted(facts) && !isUnlike(facts) && bypasses.every(({ all, keeps: own }) => !all || !own);
-  const [hint, ...vain] = isPast ? said.filter(({ reason }) => reason === 'PodsNotSpread') : ofHints;
-  const isBehind = bypasses.every((own) => own.behind);
-  const isLeft = isWanted(facts) && bypasses.some((own) => !own.possible);
-  // Behind a proxy it is said first where another Pod is no remedy, or hints are in order.
-  const isOfProxy = ({ reason }: Cause): boolean =>
-    (reason === 'StickyClients' && isLeft) || (reason === 'SingleEndpoint' && isStore(workloads));
-  return said.flatMap((each) => {
-    if (older.includes(each) || (only && vain.includes(each))) return [];
-    if (each === old && only === undefined && !isEdge(facts)) return { ...each, remedy: `${sets}${TOO_OLD}` };
-    const isOf = isBehind ? isOfProxy(each) : each === hint && each.reason !== 'NotRequested';
-    const remedy = isPast ? `${only} ${each.remedy}` : (only ?? `${sets}${each.remedy}`);
-    return isOf ? { ...each, evidence: `${says}${each.evidence}`, remedy } : each;
-  });
-};
-
 /** Causes in the order in which to look at them; each code once. */
 export const findCauses = (facts: Facts, effective: boolean): Cause[] => {
   const rows = ORDER.filter(({ when = () => true }) => when(facts));
@@ -232,7 +210,13 @@ export const findCauses = (facts: Facts, effective: boolean): Cause[] => {
   );
   const isBeside = (codes: readonly CauseReason[]): boolean => codes.some((code) => has(found, code));
   const unsaid = UNSAID.filter(([, beside, when = () => true]) => when(facts) && isBeside(beside));
-  const left = new Set(unsaid.flatMap(([codes]) => codes));
-  const said = [...found, ...crossingCauses(facts, effective)].filter(({ reason }) => !left.has(reason));
-  return rephrased(facts, firstOfEach(said));
+  const beside = new Set(unsaid.flatMap(([codes]) => codes));
+  const said = [...found, ...crossingCauses(facts, effective)].filter(
+    ({ reason }) => !beside.has(reason) && !(wayPast(facts) && OF_HINTS.test(reason)),
+  );
+  const [old, ...older] = said.filter(({ reason }) => isTooOld(reason, facts));
+  // That no release has hints is said once.
+  const left = said.filter((each) => !older.includes(each));
+  const isPlain = isUnlike(facts) === undefined && !isEdge(facts);
+  return firstOfEach(left.map((each) => (each === old && isPlain ? { ...each, remedy: TOO_OLD } : each)));
 };

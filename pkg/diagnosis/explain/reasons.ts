@@ -60,6 +60,7 @@ export const DIAGNOSIS_REASONS = {
     'See why in their events (`kubectl describe pod`): taints, requests, volumes, constraints. Autoscalers add Nodes in zones that a pool has; one that a pool or `minDomains` names and cannot have keeps Pods waiting.',
   SingleZone: 'Nothing to do.',
   NoNodes: 'Include them: `kubectl get nodes,services,endpointslices -A -o yaml`.',
+  ClusterIPNotUsed: 'No setting that keeps it to zones is known here.',
   NodeIgnored:
     'Update the data plane: kube-proxy (on EKS an add-on) reads hints for Nodes from 1.34 on, Calico eBPF from 3.31.5, Cilium from 1.20. On a DaemonSet `internalTrafficPolicy: Local` keeps them there without fallback.',
   ProxyMissedItsZone: 'Restart kube-proxy on Nodes from which traffic crosses (in its log: "node is missing label").',

@@ -31,13 +31,13 @@ export const scopeOf = (facts: Facts, wanted: boolean) => {
   return {
     through: 'clusterIP' as const,
     // What each flag means stands in Client and Found.
-    around: bypasses.map(({ client, evidence, possible, unsure, byHints, all, route, keeps, ...way }) => ({
+    around: bypasses.map(({ client, evidence, possible, unsure, byHints, all, keeps, onNode, ...way }) => ({
       client,
       object: evidence.object,
       possible: possible || unsure === true,
       ...(way.firstContact && { firstContact: true }),
       ...defined({ byHints: byHints || undefined, all: all || undefined, behind: way.behind, how: way.how }),
-      ...defined({ watches: way.watches, keeps: (keeps && ((all && !route) || isServed)) || undefined }),
+      ...defined({ watches: way.watches, onNode, keeps: (keeps && (onNode || isServed)) || undefined }),
     })),
     /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
     unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,

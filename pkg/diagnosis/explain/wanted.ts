@@ -9,7 +9,7 @@ import { allocate, eventText, isControllerSlice, isEnabled, isOff, topologyAnnot
 import { editDistance, hasSelector, isManaged } from '../models/lookup.ts';
 import { itemsOf } from '../snapshot.ts';
 import type { HintSource } from '../models/hints.ts';
-import { askingNote, elsewhere, isTooOld, nearRemedy, presentAnnotation, settingsFor } from './ask.ts';
+import { askingNote, isTooOld, nearRemedy, presentAnnotation, settingsFor, unlikeOf } from './ask.ts';
 import { type Facts, PLACEHOLDER, portOfPods } from './facts.ts';
 import { apiServerCause, lastEvent, workingCounts } from './given.ts';
 import { localCauses } from './local.ts';
@@ -252,7 +252,6 @@ const refusedRequest = (facts: Facts): Cause => {
   const other = beside === undefined ? `${plain}.` : remedyOf('NotRequested');
   const set = distribution === undefined ? other : `Set \`spec.trafficDistribution: ${distribution}\`.`;
   const remedy = nearRemedy(facts) ?? `${isBare ? 'Once Nodes have zones: ' : ''}${field === undefined ? ask : set}`;
-  const [says, sets, only, unlike] = elsewhere(facts);
   if (wish.reason === 'AnnotationNotRecognized') {
     const { value } = wish;
     const is = `${annotationKey(facts)} of Service ${name} is ${JSON.stringify(value)}`;
@@ -266,14 +265,15 @@ const refusedRequest = (facts: Facts): Cause => {
   const said = lastEvent(facts);
   if (said.includes(eventText({ reason: 'AnnotationRemoved' })))
     return cause('wanted', 'AnnotationRemoved', `Service ${name} no longer asks for routing by zone.${said}`);
+  const [helps, unlike] = unlikeOf(facts) ?? [];
+  const says = unlike ? `Any Pod may be the wrong one: ${unlike}. ` : '';
   const evidence = `${says}Service ${name} has neither spec.trafficDistribution nor a topology annotation nor a strategy label.${lookalikes(facts)}`;
-  const by = (who: string) => bypasses.some(({ client }) => client === who);
-  const way = by('node-local-dns') ? undefined : askingNote(facts)?.way;
-  const isOther = service.spec?.externalTrafficPolicy === 'Local' || by('kube-apiserver');
-  const behind = way !== undefined && bypasses.every((own) => own.behind);
-  const whose = (behind ? '' : sets) || (isOther ? 'For clients inside the cluster: ' : '');
-  if (unlike) return saying(`any Pod may be the wrong one: ${unlike}`, 'wanted', 'NotRequested', evidence, only);
-  if (!isEtcdClient(service)) return cause('wanted', 'NotRequested', evidence, only ?? `${whose}${way ?? remedy}`);
+  const isCalled = bypasses.some(({ client }) => client === 'kube-apiserver');
+  const isOther = service.spec?.externalTrafficPolicy === 'Local' || isCalled;
+  const whose = isOther ? 'For clients inside the cluster: ' : '';
+  if (unlike) return saying(`any Pod may be the wrong one: ${unlike}`, 'wanted', 'NotRequested', evidence, helps);
+  if (!isEtcdClient(service))
+    return cause('wanted', 'NotRequested', evidence, `${whose}${askingNote(facts)?.way ?? remedy}`);
   // What would ask is the label of its namespace.
   const label = `Its slices have no hints, which they get if namespace ${ref.namespace} has the label ${LABEL_ETCD_CLIENTS}=true.`;
   return cause('wanted', 'NotRequested', `${evidence} ${label}`, ETCD_REMEDY);
