@@ -1,7 +1,8 @@
 // What all reports are written with: colours or none, sentences of one width, and tables.
-import type { Matrix } from '../diagnosis/simulate/verdict.ts';
 import { styleText } from 'node:util';
 import type { StringMap } from '../apis/meta.ts';
+import { byText } from '../apis/values.ts';
+import type { Matrix } from '../diagnosis/simulate/verdict.ts';
 
 /** Whether colours are wanted was decided by the caller; styleText should not look at a stream again. */
 const styled =
@@ -78,11 +79,12 @@ export const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone
 
 /** From zone to zone; every zone in both. */
 export const matrixTable = (matrix: Matrix, text: (amount: number) => string, missing: string): string => {
-  const own = Object.entries(matrix).map(([from, row]) => [from, new Map(Object.entries(row))] as const);
-  const zones = [...new Set(own.flatMap(([from, row]) => [from, ...row.keys()]))].sort();
+  const sorted = Object.entries(matrix).sort(([a], [b]) => byText(a, b));
+  const own = sorted.map(([from, row]) => [from, new Map(Object.entries(row))] as const);
+  const zones = [...new Set(own.flatMap(([from, row]) => [from, ...row.keys()]))].sort(byText);
   const cell = (amount?: number): string => (amount === undefined ? missing : text(amount));
   const rows = own.map(([from, row]) => [zoneText(from), ...zones.map((to) => cell(row.get(to)))]);
-  return renderTable(['FROM \\ TO', ...zones.map(zoneText)], rows.sort());
+  return renderTable(['FROM \\ TO', ...zones.map(zoneText)], rows);
 };
 
 /** Every line that is not empty after `indent`. */
