@@ -72,6 +72,8 @@ export const LABEL_CONSIDER = 'endpoint-slice-hints.resources.gardener.cloud/con
 export const ANNOTATION_TOPOLOGY_AWARE_HINTS = 'service.kubernetes.io/topology-aware-hints';
 /** Kubernetes >= 1.27; a domain-prefixed value names a custom heuristic. */
 export const ANNOTATION_TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
+/** Both, the older first. */
+export const TOPOLOGY_ANNOTATIONS = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE] as const;
 
 /** Annotation of everything that gardener-resource-manager applies, again and again, from a ManagedResource. */
 export const ANNOTATION_ORIGIN = 'resources.gardener.cloud/origin';

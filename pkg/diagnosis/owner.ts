@@ -1,6 +1,5 @@
 // Who owns an object, by the marks that it carries, and where its owner wants a change: another one reverts a patch of the object.
-import { ANNOTATION_ORIGIN, ANNOTATION_TOPOLOGY_AWARE_HINTS } from '../apis/names.ts';
-import { ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../apis/names.ts';
+import { ANNOTATION_ORIGIN, LABEL_CONSIDER, TOPOLOGY_ANNOTATIONS } from '../apis/names.ts';
 import type { ObjectMeta } from '../apis/meta.ts';
 import { type Fields, defined, picked } from '../apis/values.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
@@ -33,8 +32,7 @@ const MARKS = [
   'policies.kyverno.io/last-applied-patches',
   'gatekeeper.sh/mutations',
   ANNOTATION_ORIGIN,
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
+  ...TOPOLOGY_ANNOTATIONS,
   ...Object.keys(TOOLS).map((mark) => mark.replace(/=.*/, '')),
 ] as const;
 

@@ -21,7 +21,7 @@ const hintsText = ({ hints, needs, unmatched, unready, safeSince }: Behaviour): 
   const follows = hints === 'zone' ? 'follows hints for zones' : 'follows hints for zones and Nodes';
   const what = needs === 'hints alone' ? '' : ` (needs ${needs})`;
   const unsafe = unmatched === 'none' ? 'none matches' : unready === 'none' ? 'only what is not ready matches' : '';
-  const fixed = safeSince === null ? '' : ` before ${safeSince}`;
+  const fixed = safeSince === null || unmatched === 'none' ? '' : ` before ${safeSince}`;
   return `${follows}${what}${unsafe === '' ? '' : `; where ${unsafe}, connections fail${fixed}`}`;
 };
 

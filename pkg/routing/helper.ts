@@ -1,7 +1,7 @@
 // The helpers that Gardener extensions import: they make a Service or Etcd route by zone as far as the served CRD allows, or undo it.
 import { type Fields, defined, isFields } from '../apis/values.ts';
 import type { StringMap } from '../apis/meta.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, LABEL_CONSIDER } from '../apis/names.ts';
+import { LABEL_CONSIDER, TOPOLOGY_ANNOTATIONS } from '../apis/names.ts';
 import { routingSettings } from './plan.ts';
 import type { ClientServiceSettings, EtcdFieldSupport, EtcdLike, RoutingSettings, ServiceLike } from './types.ts';
 import { parseKubernetesVersion } from './version.ts';
@@ -130,7 +130,6 @@ export class FieldNotSupportedError extends Error {
 
 const NOTHING: RoutingSettings = { labels: {}, annotations: {} };
 const OWN_LABELS = [LABEL_CONSIDER];
-const OWN_ANNOTATIONS = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE];
 
 /** The map without this project's keys, plus what is wanted; an absent map stays absent where nothing is added. */
 const resetMap = (
@@ -148,7 +147,7 @@ type Maps = Pick<ClientServiceSettings, 'labels' | 'annotations'>;
 const resetMaps = <M extends Maps>(maps: M, settings: RoutingSettings): M => {
   const { labels: oldLabels, annotations: oldAnnotations, ...rest } = maps;
   const labels = resetMap(oldLabels, OWN_LABELS, settings.labels);
-  const annotations = resetMap(oldAnnotations, OWN_ANNOTATIONS, settings.annotations);
+  const annotations = resetMap(oldAnnotations, TOPOLOGY_ANNOTATIONS, settings.annotations);
   return { ...rest, ...defined({ labels, annotations }) } as M;
 };
 

@@ -165,7 +165,7 @@ export const REASONS = {
     'Annotate the Service with `service.kubernetes.io/topology-mode: Auto`.',
   ),
   NoBackendForZone: anyProxy(
-    '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}, because hints for the port name only other zones: connections fail.',
+    '{cause} on Node {node} gives clients of zone {zone} no endpoint of Service {service}, because no endpoint that hints name for that zone has the port: connections fail.',
     'Update the data plane: Cilium from 1.18.1 (from 1.20 where the zone has an endpoint of another port) and Calico from 3.31.5 use all endpoints then. Or run a replica that has the port in every zone with clients.',
   ),
   UnreadyForZone: anyProxy(

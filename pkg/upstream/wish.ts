@@ -1,6 +1,6 @@
 // What a Service asks for by annotation and field: the one place that knows their words, and which version reads them.
 import type { Service } from '../apis/core.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE, TOPOLOGY_ANNOTATIONS } from '../apis/names.ts';
 import { isAuto } from '../routing/slots.ts';
 import type { KubernetesVersion } from '../routing/types.ts';
 import { atLeast, formatVersion } from '../routing/version.ts';
@@ -63,7 +63,6 @@ export interface Wish extends Explained {
 /** The annotation wins over the field where it is `Auto`, even where its gate is off and nothing comes of it. */
 export const wishOf = (service: Service, version: KubernetesVersion, gates: FeatureGates = {}): Wish => {
   const { annotations = {} } = service.metadata ?? {};
-  const keys = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE];
   const field = service.spec?.trafficDistribution;
   const annotation = topologyAnnotation(service, version);
   const why = (reason: Reason, value = ''): Explained =>
@@ -81,7 +80,7 @@ export const wishOf = (service: Service, version: KubernetesVersion, gates: Feat
     const understood = found !== undefined;
     return { source: 'trafficDistribution', value: field, mode, understood, ...why(reason, field) };
   }
-  const source = keys.every((key) => (annotations[key] ?? '') === '') ? 'none' : 'topology-mode';
+  const source = TOPOLOGY_ANNOTATIONS.every((key) => (annotations[key] ?? '') === '') ? 'none' : 'topology-mode';
   if (annotation !== undefined) {
     const understood = isOff(annotation) || annotation.includes('/');
     const words = why('AnnotationNotRecognized', JSON.stringify(annotation));

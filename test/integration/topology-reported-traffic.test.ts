@@ -49,6 +49,16 @@ const OF_ALB = ingressClass('alb', 'ingress.k8s.aws/alb');
 /** What its container holds beside an image that says nothing. */
 const running = (app: string, container: object) =>
   beside('apps/v1', 'Deployment', podsWith({ name: 'c', image: 'own/c:1', ...container }, { app }), { name: app });
+const springClient = (line: string) => [
+  beside(
+    'v1',
+    'ConfigMap',
+    {},
+    { name: 'spring' },
+    { yaml: `spring:\n  loadbalancer:\n    enabled: true\n    ${line}\n` },
+  ),
+  running('client', { args: ['lb://web'], envFrom: [{ configMapRef: { name: 'spring' } }] }),
+];
 /** The exporter of an OpenTelemetry Collector that balances over Pods. */
 const balancing = (resolver: string) => [
   beside('v1', 'ConfigMap', {}, { name: 'otel' }, { relay: `loadbalancing:\n    resolver:\n${resolver}\n` }),
@@ -1592,6 +1602,33 @@ const ROWS: readonly ReportedRow[] = [
     /^✗ traffic from outside enters through Nodes in the zone of its address/,
     /\(externalTrafficPolicy Cluster; one for each connection, as long as that is kept\)\. → It is a Classic Load Balancer: .* whose shares may be uneven\.(?!.*dns_record)/,
   ],
+  [
+    'https://docs.spring.io/spring-cloud-kubernetes/reference/load-balancer.html',
+    { spec: CLOSE, extra: springClient('mode: SERVICE') },
+    'Effective',
+    undefined,
+    /^✓ effective: 100 % of connections stay in their zone$/,
+    /^(?!.*BYPASSED)/,
+  ],
+  [
+    'https://github.com/kubernetes/ingress-nginx/issues/11342',
+    {
+      version: '1.27.11',
+      annotations: MODE,
+      endpoints: ['a:a', 'a:a'],
+      extra: [
+        ingress('nginx'),
+        NGINX,
+        running('nginx', { image: 'ingress-nginx/controller:v1.10.1', args: ['--enable-topology-aware-routing=true'] }),
+        beside('v1', 'Pod', { nodeName: 'node-0', containers: [] }, { name: 'nginx-0', labels: { app: 'nginx' } }),
+        beside('v1', 'Pod', { nodeName: 'node-2', containers: [] }, { name: 'nginx-2', labels: { app: 'nginx' } }),
+      ],
+    },
+    'Ineffective',
+    'NoBackendForZone',
+    /^✗ all clients seen go through ingress-nginx \(Ingress shop\/web\), which answers 503 in c; ineffective \(NoBackendForZone\)$/,
+    /Ingress shop\/web: its Pods in c answer 503: .* → Run Pods of Service web in c; until then `kubectl annotate ingress web -n shop .*=true` sends to the cluster IP/,
+  ],
 ];
 
 const inbound = (spec: object) => [beside('v1', 'Service', { selector: { app: 'web' }, ...spec }, { name: 'other' })];
@@ -2297,6 +2334,12 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [running('client', { args: ['--spring.cloud.kubernetes.loadbalancer.mode=POD', '--url=http://web'] })] },
     /^! all clients seen go through resolver \(/,
     /→ `spring\.cloud\.kubernetes\.loadbalancer\.mode=SERVICE` .* from February 2026 on/,
+  ],
+  [
+    'https://github.com/spring-cloud/spring-cloud-kubernetes/pull/2130',
+    { extra: springClient('configurations: zone-preference') },
+    /^! all clients seen go through resolver \(/,
+    /`spring\.cloud\.kubernetes\.loadbalancer\.mode=SERVICE` \(POD by default\)/,
   ],
   [
     'https://github.com/apache/dubbo/issues/9673',

@@ -4,15 +4,8 @@ import { type EndpointSlice, type Namespace, type Node, type Service, isSwitchin
 import { createPool, defined, identityMeta, keyOf, nameOf, picked, refOf, refOfKey, sumOf } from '../../apis/values.ts';
 import type { FlowPolicy } from '../../apis/flow-policy.ts';
 import type { KubernetesObject, StringMap } from '../../apis/meta.ts';
-import {
-  ANNOTATION_APPLIED,
-  ANNOTATION_HINTS,
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
-  LABEL_CONSIDER,
-  LABEL_STRATEGY,
-  LABEL_ZONE,
-} from '../../apis/names.ts';
+import { ANNOTATION_APPLIED, ANNOTATION_HINTS, LABEL_CONSIDER, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
+import { TOPOLOGY_ANNOTATIONS } from '../../apis/names.ts';
 import { unitsOf } from '../../apis/quantity.ts';
 import { ENDPOINT_SLICES, FLOW_POLICIES, NAMESPACES, NODES, PODS, SERVICES } from '../../apis/resources.ts';
 import { clientZonesOf, createSliceProjection, viewsOfEndpoints } from '../../flow/assemble/slice.ts';
@@ -66,7 +59,7 @@ export const createPodProjection = (): ((pod: KubernetesObject) => FlowPod) => {
 };
 
 const SERVICE_LABELS = [LABEL_STRATEGY, LABEL_CONSIDER];
-const SERVICE_ANNOTATIONS = [ANNOTATION_APPLIED, ANNOTATION_TOPOLOGY_MODE, ANNOTATION_TOPOLOGY_AWARE_HINTS];
+const SERVICE_ANNOTATIONS = [ANNOTATION_APPLIED, ...TOPOLOGY_ANNOTATIONS];
 
 export const projectService = ({ metadata = {}, spec }: Service): Service => ({
   metadata: {

@@ -9,8 +9,6 @@ import {
   ANNOTATION_EVACUATED,
   ANNOTATION_OPERATION,
   ANNOTATION_ORIGIN,
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
   EXTENSION_TYPE,
   GROUP,
   LABEL_CONSIDER,
@@ -18,6 +16,7 @@ import {
   LABEL_SERVICE_NAME,
   LABEL_SLICE_MANAGED_BY,
   LABEL_ZONE,
+  TOPOLOGY_ANNOTATIONS,
 } from '../../apis/names.ts';
 import {
   CLUSTERS,
@@ -37,9 +36,8 @@ import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { Client, Indexers } from '../../kubernetes/types.ts';
 import { routingMeta, routingStatus } from '../routers/evidence.ts';
 
-const KEPT_KEYS = new Set([
-  ANNOTATION_TOPOLOGY_AWARE_HINTS,
-  ANNOTATION_TOPOLOGY_MODE,
+const KEPT_KEYS = new Set<string>([
+  ...TOPOLOGY_ANNOTATIONS,
   LABEL_CONSIDER,
   LABEL_GARDENER_ROLE,
   LABEL_SERVICE_NAME,

@@ -7,13 +7,13 @@ import type { BypassIndex } from './bypass-index.ts';
 import { CLIENTS, type ClientName, NGINX } from './clients.ts';
 import { CONTROLLERS, ofInstances, ofNodePorts, withLabels } from './kinds.ts';
 import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
-import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin, podsOf } from './members.ts';
+import { type Found, aliasesOf, byAddresses, isInterceptor, isTwin, podsOf, podsRunBy } from './members.ts';
 import { ANY, BY_ITSELF, CLUSTER_LOCAL, HOSTED, OUTSIDE, PROVIDERS, SHARED, asSet, asking } from './settings.ts';
 import { byMarks, ifKept, isUpstream, readsHints } from './settings.ts';
-import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, runsIn, splitText } from './gateways.ts';
+import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, runsIn, splitText, zonesOfPods } from './gateways.ts';
 import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
 import type { Client } from './types.ts';
-import { isExported, selects, watchersOf } from './watchers.ts';
+import { type Runner, isExported, selects, watchersOf } from './watchers.ts';
 
 // kubernetes/kubernetes#77018
 const UNCALLED =
@@ -127,7 +127,19 @@ const passesProxy = (client: ClientName, entry: EntryObject, service: Service, i
   return [ofEntry, service.metadata?.annotations].some((own) => own?.[usesClusterIp] === 'true');
 };
 
-const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =>
+/** By an annotation its Pods take no endpoint that no hint gives to their zone; by the field they fall back: kubernetes/ingress-nginx#11342, #12974. */
+const shutOf = (service: Service, { served }: typeof ANY, index: BypassIndex): Partial<Client> | undefined => {
+  const isShut = (zone: string): boolean => zone !== '' && served.size > 0 && !served.has(zone);
+  const isIt = ({ images }: Runner): boolean => CLIENTS['ingress-nginx'].image?.test(images.join()) === true;
+  const pods = index.watchers.receivers.flatMap(({ runner }) => (isIt(runner) ? podsRunBy(runner, index.pods) : []));
+  const zones = zonesOfPods(index, pods).filter(isShut).join(', ');
+  if (zones === '' || service.spec?.trafficDistribution === 'PreferClose') return undefined;
+  const decides = `its Pods in ${zones} answer 503: for a Service that asks by annotation they take no endpoint of other zones in any release that reads hints (from 1.6.4), and no hint is for ${zones}`;
+  const setting = `Pods of Service {service} in ${zones}; until then \`kubectl annotate ingress {name} -n {namespace} ${NGINX}=true\` sends to the cluster IP, which falls back, and so does ingress-nginx from 1.13.0 on for exactly PreferClose (Kubernetes 1.31 and newer) in place of the annotation`;
+  return { decides, setting, fails: 'NoBackendForZone', how: `answers 503 in ${zones}`, byHints: false };
+};
+
+const byEntries = (service: Service, key: string, index: BypassIndex, endpoints: typeof ANY): Found[] =>
   (index.byService.get(key) ?? []).flatMap(({ entry }, _, ways) => {
     const isBackend = entry.settings['redirects']?.split(',').includes(key) === false;
     const way = isBackend ? 'cilium-gateway' : clientOf(entry, index);
@@ -142,7 +154,8 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
     const kept = isShared ? SHARED : ifKept(client, ...targetsOf(service, entry, index).set);
     const redirect = client === 'cilium-redirect' ? ofRedirect(entry, index) : undefined;
     const called = service.spec?.clusterIP === 'None' ? { decides: UNCALLED, setting: '' } : kept;
-    const plain = client === 'kube-apiserver' ? (index.isHosted ? HOSTED : called) : (redirect ?? kept);
+    const shut = client === 'ingress-nginx/hints' ? shutOf(service, endpoints, index) : undefined;
+    const plain = client === 'kube-apiserver' ? (index.isHosted ? HOSTED : called) : (shut ?? redirect ?? kept);
     const own = entry.settings['outside'] === undefined ? plain : OUTSIDE;
     const all = client === 'cilium-redirect' && redirect === undefined && ways.length === 1;
     return [{ client, evidence, controller: controllerOf(entry, index), entry, own, from, all }];
@@ -152,7 +165,7 @@ const byEntries = (service: Service, key: string, index: BypassIndex): Found[] =
 const byHeadless = (service: Service, namespace: string, index: BypassIndex): Found[] =>
   (index.members.headless.get(namespace) ?? []).flatMap((twin) => {
     const named = isTwin(service, twin) ? keyOf(twin) : '';
-    return byEntries(twin, named, index).flatMap((found) => {
+    return byEntries(twin, named, index, ANY).flatMap((found) => {
       const { usesClusterIp, setting }: Client = CLIENTS[found.client];
       if (usesClusterIp === undefined || found.entry === undefined) return [];
       const then = passesProxy(found.client, found.entry, service, index) ? '' : `; then ${setting}`;
@@ -169,7 +182,7 @@ const byOthers = (service: Service, key: string, index: BypassIndex): Found[] =>
   const setting = 'a rule for that, see `kubectl topology explain {value}`';
   const own = { decides, setting, keeps: false, how: 'sends to another Service' };
   return (index.members.alike.get(podsOf(service)) ?? [])
-    .flatMap((each) => (keyOf(each).startsWith(key) ? byEntries(each, keyOf(each), index) : []))
+    .flatMap((each) => (keyOf(each).startsWith(key) ? byEntries(each, keyOf(each), index, ANY) : []))
     .flatMap((each) => (each.client === 'istio-gateway' ? { ...each, own } : []));
 };
 
@@ -196,7 +209,7 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
   const isDns = isOther || key === 'kube-system/kube-dns';
   // GKE has redirects of its own.
   const isCilium = index.images.some((image) => /^(?!gke).*\bcilium[:@]/.test(image));
-  const around = [...byEntries(service, key, index), ...byOthers(service, key, index)];
+  const around = [...byEntries(service, key, index, endpoints), ...byOthers(service, key, index)];
   const sent = index.byService.get(key)?.filter(({ entry }) => !SENDS_NOTHING.test(entry.kind)).length || around.length;
   // It has the cluster IP as well, where kube-proxy leaves that to it.
   const [, listens = clusterIP] = /-localip[\s=](\d\S+)/.exec(index.steering) ?? [];

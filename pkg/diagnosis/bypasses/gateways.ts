@@ -36,16 +36,15 @@ export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }:
 const EVERY_ZONE =
   'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
 
-type IsIt = (labels: StringMap) => boolean;
-const zonesOf = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = [], isIt: IsIt): string[] => {
-  const hosts = new Set(pods.flatMap(({ labels, nodeName }) => (isIt(labels) ? nodeName : [])));
+export const zonesOfPods = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = []): string[] => {
+  const hosts = new Set(pods.map(({ nodeName }) => nodeName));
   return [...new Set(nodes.filter((node) => hosts.has(nameOf(node))).map(zoneOfNode))];
 };
 
 /** Where clients that are seen run, or a gateway of Istio, if not in all zones: by the label that its Gateways select (istio/istio#40113). */
 export const runsIn = ({ from = '', clients, all }: Partial<Found>, index: BypassIndex) => {
-  const own = clients ? clients.filter(() => all) : index.pods.get(from);
-  const zones = zonesOf(index, own, ({ istio = '' }) => clients !== undefined || /^(?!pilot$)./.test(istio));
+  const isIt = ({ labels: { istio = '' } }: PodSummary): boolean => /^(?!pilot$)./.test(istio);
+  const zones = zonesOfPods(index, clients ? clients.filter(() => all) : index.pods.get(from)?.filter(isIt));
   return [0, new Set(index.nodes.map(zoneOfNode)).size].includes(zones.length) ? undefined : zones;
 };
 
@@ -53,7 +52,8 @@ export const runsIn = ({ from = '', clients, all }: Partial<Found>, index: Bypas
 export const ofWaypoint = (name: string, service: Service, index: BypassIndex) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
   const at = marks['istio.io/use-waypoint-namespace'] ?? refOf(service).namespace;
-  const zones = zonesOf(index, index.pods.get(at), (labels) => labels[GATEWAY] === name);
+  const own = index.pods.get(at)?.filter(({ labels }) => labels[GATEWAY] === name);
+  const zones = zonesOfPods(index, own);
   const isEverywhere = zones.length > 0 && index.nodes.every((node) => zones.includes(zoneOfNode(node)));
   const restart = 'of kgateway, a restart of the waypoint after each change of trafficDistribution';
   const isOf = (own: EntryObject) => own.className.startsWith('kgateway') && own.name === name && own.namespace === at;
@@ -66,8 +66,9 @@ export const OF_SUBSET = 'Pods of that subset in every zone that has clients';
 
 /** Of a DestinationRule: a subset that is not in every zone that has Pods of the Service. */
 export const splitText = (service: Service, index: BypassIndex): string => {
-  const within = (matchLabels: StringMap = {}): string[] =>
-    zonesOf(index, index.podsOf(service), (labels) => matchesSelector({ matchLabels }, labels));
+  const podsWith = (matchLabels: StringMap): PodSummary[] =>
+    index.podsOf(service).filter(({ labels }) => matchesSelector({ matchLabels }, labels));
+  const within = (labels: StringMap = {}): string[] => zonesOfPods(index, podsWith(labels));
   const own = index.rules.filter(({ services }) => services.includes(keyOf(service)));
   const parts = own.flatMap(({ subsets = [] }) => subsets.map((labels) => ({ labels, zones: within(labels) })));
   const split = parts.find(({ zones }) => zones.length > 0 && zones.length < within().length);
@@ -91,11 +92,11 @@ export const ofRedirect = ({ takers, ports, ...entry }: EntryObject, { pods, nod
     const decides =
       'its Pod is in the network of the host: what other Pods send was seen to reach that one, and elsewhere the Pods of the Service (cilium/cilium#28918, #18603), and up to Cilium 1.14 what others in that network send gets no answer';
     const setting = 'that Pod without `hostNetwork`, or Cilium 1.15 or newer for what others in that network send';
-    return { decides, setting, fails: true, unsure: true } as const;
+    return { decides, setting, fails: 'NoLocalEndpoints', unsure: true } as const;
   }
   const bare = nodes.map(nameOf).filter((node) => own?.every(({ nodeName }) => nodeName !== node));
   if (all === undefined || all.length === 0 || bare.length === 0) return undefined;
-  const fails = isOf(/\bcilium:v1\.18\.[01]\b/) || undefined;
+  const fails = isOf(/\bcilium:v1\.18\.[01]\b/) ? ('NoLocalEndpoints' as const) : undefined;
   const there = fails ? 'fails in 1.18.0 and 1.18.1' : 'goes through the Service';
   const decides = `Cilium hands what Pods send to it to a Pod on their own Node; what is sent from ${bare.length} of ${nodes.length} Nodes, which have none${own?.[all.length - 1] ? '' : ` with a port named ${ports.slice(0, 5).join(' or ')}`} (${bare.slice(0, 3).join(', ')}${bare.length > 3 ? ', …' : ''}), ${there}`;
   const setting = `${own?.[all.length - 1] ? 'such a Pod' : 'a Pod whose containers give their ports these names'} on every Node${fails ? ', or Cilium 1.18.2' : ''}`;

@@ -3,7 +3,7 @@ import type { Service } from '../../apis/core.ts';
 import type { StringMap } from '../../apis/meta.ts';
 import { byText, defined, keyOf, nameOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
-import { BOTH_ANNOTATIONS } from '../../upstream/proxy/hint-rule.ts';
+import { TOPOLOGY_ANNOTATIONS } from '../../apis/names.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { Evidence } from '../routers/types.ts';
 import { type ClusterSnapshot, type EntryObject, type PodSummary, type Workload, itemsOf } from '../snapshot.ts';
@@ -65,12 +65,14 @@ const imagesOf = ({ images }: Runner) =>
 
 /** `name`, `name.namespace` or `pod.name`, with or without `.svc…`, or a name in the DNS of Consul: which of them it is shows where there is such a Service. */
 const callsOf = (runner: Runner) =>
-  (runner.calls ?? []).flatMap(({ host, ...call }) => {
+  (runner.calls ?? []).flatMap(({ host, scheme: own, ...call }) => {
     if (/^(?!.*\.s(?:vc|ervice)\b)(?:[^.]+\.){3}/.test(host)) return [];
     const [first = '', second = runner.namespace, third] = host.replace(/\.s(?:vc|ervice\.consul)\b.*$/, '').split('.');
     const keys = third === undefined ? [`${second}/${first}`, `${runner.namespace}/${second}`] : [`${third}/${second}`];
-    const consul = host.endsWith('.service.consul') ? { scheme: 'consul' } : {};
-    return keys.map((service) => ({ ...call, ...consul, host, service, runner }));
+    const usual = own ?? (runner.set?.includes('pod') ? 'lb' : undefined);
+    const isPlain = usual === 'lb' && runner.set?.includes('service');
+    const scheme = host.endsWith('.service.consul') ? 'consul' : isPlain ? undefined : usual;
+    return keys.map((service) => ({ ...call, scheme, host, service, runner }));
   });
 
 const hostsOf = ({ settings: { hosts = '' } }: EntryObject): string[] => hosts.split(/ +/);
@@ -94,7 +96,7 @@ export const podsOf = ({ metadata, spec }: Service): string => {
 };
 
 export const wishTextOf = ({ metadata, spec }: Service): string =>
-  [spec?.trafficDistribution, ...BOTH_ANNOTATIONS.map((key) => metadata?.annotations?.[key])].join();
+  [spec?.trafficDistribution, ...TOPOLOGY_ANNOTATIONS.map((key) => metadata?.annotations?.[key])].join();
 
 /** Clients that are seen to use another Service of the same Pods, which asks for something else. */
 export const aliasesOf = (service: Service, { alike, callers }: ReturnType<typeof memberIndex>) =>
@@ -307,9 +309,9 @@ const OF_CONSUL = 'its name in the cluster, not that in `.consul`: Consul answer
 
 /** spring-cloud/spring-cloud-kubernetes#2072, #2130 */
 const OF_SPRING =
-  '`spring.cloud.kubernetes.loadbalancer.mode=SERVICE` keeps to the cluster IP; or update Spring Cloud Kubernetes to a release from February 2026 on, whose `zone-preference` sees zones of Pods';
+  '`spring.cloud.kubernetes.loadbalancer.mode=SERVICE` (POD by default) keeps to the cluster IP; or update Spring Cloud Kubernetes to a release from February 2026 on, whose `zone-preference` sees zones of Pods';
 
-/** gRPC libraries that are given the name of the Service, and connect to its Pods; who calls it by a host of its routes, the first of them. */
+/** Libraries that are given the name of the Service, and connect to its Pods; who calls it by a host of its routes, the first of them. */
 const byResolvers = (service: Service, { callers, hosts }: MemberIndex): Found[] =>
   (callers.get(keyOf(service)) ?? []).flatMap(({ runner, by, host, scheme }, at, seen): Found[] => {
     if (scheme === undefined || /^(?:dns|remote|nginx)/.test(scheme)) return [];
@@ -323,7 +325,7 @@ const byResolvers = (service: Service, { callers, hosts }: MemberIndex): Found[]
     }
     const plain = scheme.includes('+') ? scheme.replace(/.*\+(.*)/, '$1:') : 'dns:/';
     const ofOtel = runner.images.some((each) => (imageVersion(each)?.minor ?? 85) < 85) ? OTEL_UPDATE : OTEL_PLAIN;
-    const ways: Readonly<Record<string, string>> = { 'k8s+otel': ofOtel, consul: OF_CONSUL, spring: OF_SPRING };
+    const ways: Readonly<Record<string, string>> = { 'k8s+otel': ofOtel, consul: OF_CONSUL, lb: OF_SPRING };
     const setting = ways[scheme] ?? `\`${plain}//\` in its place keeps to the cluster IP`;
     // authzed/spicedb#526, sourcegraph/sourcegraph-public-snapshot#45862
     const own = selects(service, runner) ? { decides: OF_PEERS, setting: '' } : { setting };

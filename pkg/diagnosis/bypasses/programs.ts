@@ -191,11 +191,14 @@ export const MEMBERS = ROWS.map(([{ source, flags }, setting, ...row]) => {
 const plain = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, '');
 /** Settings that these rows name: `key`, `key=value` or `key: value`. */
 const NAMED = [...new Set(MEMBERS.flatMap(([, { setting }]) => setting.match(/`[^`]{9,}`/g) ?? []))];
+/** Whether names that Spring Cloud Kubernetes calls lead to its Pods: in one line, or in lines of YAML. */
+const SPRING_MODE = /loadbalancer(?:\n\w*){0,6}?\n?mode(pod|service)$/m;
 /** Which of them lines, variables or arguments have, in whatever way they are written. */
 export const settingsIn = (texts: readonly string[]): string[] => {
   const lines = texts.flatMap((text) => text.split('\n')).filter((line) => !/^\s*#|false/i.test(line));
   const all = lines.map(plain).join('\n');
-  return NAMED.filter((text) => all.includes(plain(text)));
+  const ofSpring = all.includes('spring') ? SPRING_MODE.exec(all)?.slice(1) : undefined;
+  return [...NAMED.filter((text) => all.includes(plain(text))), ...(ofSpring ?? [])];
 };
 
 /** Own names of the age at which servers end connections: grafana/mimir#3860, #3862; configgrpc README; Jaeger flags.go; Thanos components; tensorflow_serving main.cc, openvinotoolkit/model_server cli_parser.cpp. */

@@ -1,10 +1,11 @@
 // What a proxy is set to already, by objects and by its version.
 import type { Service } from '../../apis/core.ts';
+import { TOPOLOGY_ANNOTATIONS } from '../../apis/names.ts';
 import { defined, keyOf, objectTitle, refOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { compareVersions } from '../../routing/version.ts';
 import type { StringMap } from '../../apis/meta.ts';
-import { BOTH_ANNOTATIONS, isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
+import { isSince, versionText } from '../../upstream/proxy/hint-rule.ts';
 import { imageVersion, knownTo } from '../routers/kube-proxy.ts';
 import type { EntryObject, PodSummary } from '../snapshot.ts';
 import { CLIENTS, type ClientName } from './clients.ts';
@@ -112,8 +113,8 @@ const OF_NEWER = 'an update of Gardener: from late 2022 on it writes `outlierDet
 /** istio.io "Traffic Management with Multicluster" */
 export const CLUSTER_LOCAL = 'for its cluster alone `clusterLocal: true` for its host in `serviceSettings` of the mesh';
 
-/** How many endpoints there are; whether one has a zone or a hint, and whether a zone has less than its share. */
-export const ANY = { count: Infinity, isZoned: true, isThin: false, hinted: false };
+/** How many endpoints there are; whether one has a zone, and whether a zone has less than its share; zones that hints name, where each has one. */
+export const ANY = { count: Infinity, isZoned: true, isThin: false, served: new Set<string>() };
 
 /** Objects that may decide first and what the mesh says; the route by which it is a client, its image and the namespace of a client. */
 interface Seen extends Readonly<typeof ANY & Record<'steering', string>>, Partial<Found> {
@@ -201,7 +202,7 @@ export const asSet = (row: Client, service: Service, seen: Seen): Partial<Client
         'Enterprise (`prioritizeByLocality` of ServiceResolver or ProxyDefaults), or subsets of instances by zone (ServiceResolver) that a ServiceRouter sends to',
     };
   const isOlder = hints !== undefined && version !== undefined && compareVersions(version, hints) < 0;
-  const isGone = hints !== undefined && !seen.hinted && /\w/.test(wishTextOf(service)); // linkerd/linkerd2#10925
+  const isGone = hints !== undefined && seen.served.size === 0 && /\w/.test(wishTextOf(service)); // linkerd/linkerd2#10925
   if (isGone && version?.minor === 13 && !isSince(version, [2, 13, 4])) {
     const how = 'keeps to the zone after hints are gone';
     const update = 'an update to 2.13.4 or newer; until then a restart of linkerd-destination once hints are gone';
@@ -253,7 +254,7 @@ export const ifKept = (client: ClientName, ...annotations: readonly (StringMap |
 export const readsHints = ({ metadata, spec }: Service, images: readonly string[]): boolean => {
   const image = images.find((each) => /ingress-nginx\/|nginx-ingress-controller:/.test(each)) ?? '';
   const { minor = 13 } = imageVersion(image) ?? {};
-  const isMarked = BOTH_ANNOTATIONS.some((key) => metadata?.annotations?.[key] !== undefined);
+  const isMarked = TOPOLOGY_ANNOTATIONS.some((key) => metadata?.annotations?.[key] !== undefined);
   return isMarked ? minor >= 6 : spec?.trafficDistribution === 'PreferClose' && minor >= 13;
 };
 

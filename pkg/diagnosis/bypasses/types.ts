@@ -20,8 +20,8 @@ export interface Client {
   readonly adds?: true;
   /** It is not known what it does. */
   readonly unsure?: true;
-  /** What some Nodes send does not arrive. */
-  readonly fails?: true;
+  /** What some Nodes, or its Pods in some zones, send does not arrive; the code of the cause. */
+  readonly fails?: 'NoLocalEndpoints' | 'NoBackendForZone';
   /** It follows the same hints as the Service's proxies. */
   readonly byHints?: boolean;
   /** Annotations of the Service (`key=value`), images behind it or settings of proxies, each a line, for which something else holds. */

@@ -2,8 +2,7 @@
 // Pods behind them can be where their clients are: replicas, spread over zones, zones that are allowed.
 import type { Service } from '../../apis/core.ts';
 import { byText, defined, isFields, refOf, sumBy, workloadTitle } from '../../apis/values.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS } from '../../apis/names.ts';
-import { ANNOTATION_TOPOLOGY_MODE, LABEL_STRATEGY, LABEL_ZONE } from '../../apis/names.ts';
+import { LABEL_STRATEGY, LABEL_ZONE, TOPOLOGY_ANNOTATIONS } from '../../apis/names.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { routingSettings, withOlderName } from '../../routing/plan.ts';
 import { NEWEST_KNOWN_VERSION, atLeast, formatVersion } from '../../routing/version.ts';
@@ -55,8 +54,7 @@ type Said = ReturnType<typeof said> & { readonly remedy?: string };
 const COMPARES_SINCE = 27;
 
 const annotationRules = (service: Service, version: KubernetesVersion, wish: Wish): Said[] => {
-  const { [ANNOTATION_TOPOLOGY_AWARE_HINTS]: older, [ANNOTATION_TOPOLOGY_MODE]: newer } =
-    service.metadata?.annotations ?? {};
+  const [older, newer] = TOPOLOGY_ANNOTATIONS.map((key) => service.metadata?.annotations?.[key]);
   if (older !== undefined && newer !== undefined && older !== newer && atLeast(version, COMPARES_SINCE)) {
     const message = `topology-aware-hints is ${JSON.stringify(older)} and topology-mode ${JSON.stringify(newer)}: refused`;
     return [said('error', 'AnnotationsDiffer', message)];

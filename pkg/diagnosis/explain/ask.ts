@@ -4,7 +4,8 @@ import { nameOf } from '../../apis/values.ts';
 import { domainPrefixedMode } from '../../routing/plan.ts';
 import { atLeast } from '../../routing/version.ts';
 import type { Proxy } from '../../upstream/index.ts';
-import { BOTH_ANNOTATIONS, readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
+import { TOPOLOGY_ANNOTATIONS } from '../../apis/names.ts';
+import { readsPreferCloseOnly } from '../../upstream/proxy/hint-rule.ts';
 import { askingAnnotation, distributionOf } from '../../upstream/wish.ts';
 import { type OwnerNote, ownerNote } from '../owner.ts';
 import type { StringMap } from '../../apis/meta.ts';
@@ -65,7 +66,7 @@ export const settingsFor = (facts: Facts) => {
 };
 
 export const presentAnnotation = (annotations: StringMap = {}): string | undefined =>
-  BOTH_ANNOTATIONS.find((key) => annotations[key] !== undefined);
+  TOPOLOGY_ANNOTATIONS.find((key) => annotations[key] !== undefined);
 
 /** The annotation for data planes that want one; where the field asks already, by a value that leaves it in force. */
 export const annotate: Fix = (facts) => {

@@ -220,12 +220,13 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
   const isZoned = endpoints.length === 0 || endpoints.some(({ zone }) => zone !== '');
   const counts = countBy(endpoints, ({ zone }) => zone);
   const isThin = [...counts.values()].some((own) => own * clientZones.length < endpoints.length);
-  const hinted = endpoints.some(({ forZones }) => forZones.length > 0);
+  const areHinted = endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0);
+  const served = new Set(endpoints.flatMap(({ forZones }) => (areHinted ? forZones : [])));
   const sockets = index.bypasses.sockets.find(([plane]) => index.answers.every(({ title }) => title === plane));
   // Istio's sidecar finds HTTP by its host all the same (cilium/cilium#28304), and TCP by the cluster IP (istio/istio#27619).
   const isTcp = (service.spec?.ports ?? []).every(({ appProtocol, name = '' }) => AS_TCP.test(appProtocol ?? name));
   const { blind = [], bypasses = [] } = Object.groupBy(
-    bypassesOf(service, index.bypasses, { count, isZoned, isThin, hinted }),
+    bypassesOf(service, index.bypasses, { count, isZoned, isThin, served }),
     ({ client }) => (sockets && (client === 'linkerd' || (client === 'istio' && isTcp)) ? 'blind' : 'bypasses'),
   );
   return {
@@ -257,7 +258,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     clientZones,
     owner: service.metadata?.ownerReferences?.[0],
     counts,
-    isHinted: endpoints.length > 0 && endpoints.every(({ forZones }) => forZones.length > 0),
+    isHinted: areHinted,
     emptyZones: clientZones.filter((zone) => !counts.has(zone)),
     traffics: trafficsOf(routes, slices, clientZones, index.weights),
     noZones: index.noZones.filter((zone) => !theirs.has(zone)),
@@ -288,7 +289,7 @@ export const worstOf = (all: readonly Pick<Facts['traffics'][number], 'traffic' 
 
 /** Why no share can be predicted although endpoints have zones; kubernetes/ingress-nginx#5893: before 1.22 the API server keeps these keys with the gate ServiceTopology alone. */
 export const unpredictable = ({ bypasses, service, version }: Pick<Facts, 'bypasses' | 'service' | 'version'>) => {
-  if (bypasses.some(({ fails }) => fails)) return 'its local redirect fails for some clients';
+  if (bypasses.some(({ fails }) => fails === 'NoLocalEndpoints')) return 'its local redirect fails for some clients';
   if (bypasses.some(({ adds }) => adds !== undefined))
     return 'endpoints of other clusters get a share, and are not among these objects';
   return service.spec?.topologyKeys && !atLeast(version, 22)

@@ -267,7 +267,7 @@ export const failingCauses = (facts: Facts): Cause[] => {
     `${counted(nodes.filter((node) => noZones.includes(zoneOfNode(node))).length, 'Node')} in zone ${listed(noZones.map((zone) => `"${zone}"`))}: they are of pools without zones and may be anywhere in the region.`;
   return [
     ...bypasses.flatMap(({ fails, evidence: { object }, decides, setting }) =>
-      fails ? cause('used', 'NoLocalEndpoints', `${object}: ${decides}.`, `Run ${setting}.`) : [],
+      fails ? cause('used', fails, `${object}: ${decides}.`, `Run ${setting}.`) : [],
     ),
     ...(isOnce
       ? [saying('its Pods have several numbers for one port', 'used', 'PortOfSomePods', unlike, ONE_NUMBER)]

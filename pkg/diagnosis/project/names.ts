@@ -7,8 +7,8 @@ import { listIn, pickTexts, stringsIn, textIn, textsIn } from './fields.ts';
 const ADDRESS =
   /^(?:(\S*):\/+|dns\w*\+)?(?:[^@/]*@)?(?:_\w+\._\w+\.)?((?:\d+\.){3}\d+|[a-z][a-z0-9-]*(?:\.[a-z0-9-]+){0,5}?(?:\.svc[a-z.]*)?)(?::(\w+))?(?:[/?].*)?$/;
 const LONGEST = 2_000;
-/** Of gRPC libraries that take addresses of Pods from the API server (kuberesolver) or a control plane. */
-const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|dns\+otel|remote\+write|nginx\+(?:kept|once))$/;
+/** Of libraries that take addresses of Pods from the API server (kuberesolver, Spring Cloud LoadBalancer) or a control plane. */
+const RESOLVERS = /^(?:(?:kubernetes|k8s|xds)(?:\+\w+)?|lb|dns\+otel|remote\+write|nginx\+(?:kept|once))$/;
 /** What Prometheus and its like write to, from their files. */
 const REMOTE_WRITE = /\bremote_write:\s[^]{0,200}?\burl:\s*["']?\w+:\/\//g;
 /** Servers of NGINX whose connections it keeps, and those that it looks up when it starts alone: without `resolve`, or a variable. */
@@ -16,8 +16,6 @@ const KEPT_SERVER = /\bserver\s+([\w.-]{1,100})(?=[^{}]{0,300}\skeepalive\s+\d)/
 const ONCE = /\b(?:server\s+|proxy_pass\s+https?:\/\/)([a-z][\w.-]{1,100}(?::\d{1,5})?)(?=[/;])/g;
 /** Of the exporter of OpenTelemetry Collectors that balances over Pods: from the API server, or those that DNS has. */
 const OTEL_RESOLVER = /\bresolver:\s+(k8s|dns):\s[^]{0,120}?\b(?:service|hostname):\s*["']?([\w.-]+)/g;
-/** By which Spring Cloud Kubernetes takes Pods for the names that it calls. */
-const SPRING_NAME = /spring[._-]?cloud[._-]?kubernetes[._-]?load-?balancer[._-]?mode$/i;
 /** Kuberesolver and go-zero (zeromicro/go-zero#988) may have the namespace first. */
 const NAMESPACE_FIRST = /^((?:kubernetes|k8s):\/\/)([\w-]+)\/([\w-]+)/;
 
@@ -63,15 +61,14 @@ export const namesIn = (podSpec: Fields) => {
       }),
     ),
   ]);
-  const isSpring = texts.some(({ name, value }) => SPRING_NAME.test(name) && /\bpod$/i.test(value));
-  const calls = hostsIn(texts).map((call) => (isSpring ? { scheme: 'spring', ...call } : call));
   const asked = texts.filter(({ name }) => /selector/i.test(name)).map(({ value }) => value.replace(/^-+[\w.-]+=/, ''));
   const selectors = asked.filter((value) => LABELS.test(value));
   const grpc = texts.flatMap(({ name, value }) => (GRPC_NAME.test(name) && GRPC_PORT.exec(value)?.[1]) || []);
   const aged = texts.some(({ name, value }) => AGE.test(name) && /[1-9]/.test(value)) || undefined;
   const some = <T>(items: readonly T[]) => (items.length === 0 ? undefined : items);
+  const calls = some(hostsIn(texts));
   const set = some(settingsIn(texts.map(({ name, value }) => `${name}=${value}`)));
-  return { calls: some(calls), registry: registryIn(texts), selectors: some(selectors), grpc: some(grpc), aged, set };
+  return { calls, registry: registryIn(texts), selectors: some(selectors), grpc: some(grpc), aged, set };
 };
 
 export const configMapsIn = (podSpec: Fields): string[] => {

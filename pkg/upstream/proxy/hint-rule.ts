@@ -1,6 +1,6 @@
 // How a data plane other than kube-proxy chooses endpoints: its rule as data, and the one model that applies it.
 import { type Service, zoneOfNode } from '../../apis/core.ts';
-import { ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE } from '../../apis/names.ts';
+import { ANNOTATION_TOPOLOGY_AWARE_HINTS, TOPOLOGY_ANNOTATIONS } from '../../apis/names.ts';
 import { nameOf } from '../../apis/values.ts';
 import type { KubernetesVersion } from '../../routing/types.ts';
 import { isAuto } from '../../routing/slots.ts';
@@ -67,7 +67,6 @@ export interface RuledProxy {
   readonly unasked?: Reason;
 }
 
-export const BOTH_ANNOTATIONS = [ANNOTATION_TOPOLOGY_AWARE_HINTS, ANNOTATION_TOPOLOGY_MODE] as const;
 export const OLDER_ANNOTATION = [ANNOTATION_TOPOLOGY_AWARE_HINTS] as const;
 
 const ADMITS: Readonly<Record<OptIn['annotationValue'], (value: string) => boolean>> = {
@@ -76,7 +75,7 @@ const ADMITS: Readonly<Record<OptIn['annotationValue'], (value: string) => boole
   anyValue: (value) => !isOff(value),
 };
 
-const WHEN_AUTO: OptIn = { annotations: BOTH_ANNOTATIONS, annotationValue: 'anyCase', distributions: [] };
+const WHEN_AUTO: OptIn = { annotations: TOPOLOGY_ANNOTATIONS, annotationValue: 'anyCase', distributions: [] };
 
 export const isOptedIn = ({ metadata, spec }: Service, optIn: OptIn | 'hints'): boolean => {
   if (optIn === 'hints') return true;
@@ -200,16 +199,16 @@ export interface CiliumOptions {
 /** It follows hints where an annotation has the value, or the field one of these. */
 export const annotated = (
   annotationValue: OptIn['annotationValue'],
-  annotations: readonly string[] = BOTH_ANNOTATIONS,
+  annotations: readonly string[] = TOPOLOGY_ANNOTATIONS,
   ...distributions: readonly TrafficDistribution[]
 ): HintRule => ({ optIn: { annotations, annotationValue, distributions } });
 
 const NEWEST: HintRule = {
-  ...annotated('anyValue', BOTH_ANNOTATIONS, 'PreferClose', 'PreferSameZone', 'PreferSameNode'),
+  ...annotated('anyValue', TOPOLOGY_ANNOTATIONS, 'PreferClose', 'PreferSameZone', 'PreferSameNode'),
   sameNode: 'nodeName',
   needsZone: true,
 };
-const CLOSE = annotated('anyValue', BOTH_ANNOTATIONS, 'PreferClose');
+const CLOSE = annotated('anyValue', TOPOLOGY_ANNOTATIONS, 'PreferClose');
 const CONDITIONED: HintRule = { ...CLOSE, counts: ['starting', 'terminating', 'stopped'], across: 'ports' };
 /** As filterEndpoints of the service cache judges: all backends of a Service, of which those that terminate are part. */
 const CACHED: HintRule = { counts: ['terminating'], across: 'addresses', stoppedByLocal: true };
