@@ -218,7 +218,7 @@ const ROWS: readonly ReportedRow[] = [
     'Ineffective',
     'HintsIgnored',
     /^✗ ineffective: 33 %/,
-    /Update Calico eBPF to 3\.31\.5 or newer, which follow hints/,
+    /Update Calico eBPF to 3\.31\.5 or newer, or to 3\.26\.0 or newer before 3\.31\.0, which follow hints/,
   ],
   // Also antrea-io/antrea#6592
   [

@@ -93,7 +93,13 @@ export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: reado
     const instead = isUneven ? '' : ` Or ask by what this release reads: ${behaviour.needs}.`;
     const how = behaviour.hints === 'none' ? none : `: they read what this Service asks by.${instead}`;
     if (version === null || later === null || (now && isRead(now.rule))) return [];
-    return [`Update ${title} to ${later} or newer${how}`];
+    // Older ones read it too, before some that do not.
+    const isLess = ({ rule }: (typeof plain)[number]): boolean => !isRead(rule);
+    const next = plain.findIndex((own, at) => !isLess(own) && plain.slice(Math.max(0, at - 1), at).some(isLess));
+    const [before, older] = [plain[next - 1]?.since, firstRelease(plain.slice(next), isRead)];
+    const or =
+      before && release && !isSince(release, before) ? `, or to ${older} or newer before ${before.join('.')}` : '';
+    return [`Update ${title} to ${later} or newer${or}${how}`];
   })[0];
 };
 
