@@ -80,7 +80,7 @@ const clusterFindings = (index: SnapshotIndex) => {
   const zoneless = index.readyNodes.filter((node) => zoneOfNode(node) === '');
   const raced = racedNodes(index);
   const watching = watchersText(index);
-  const without = `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}; and no Service gets proportional hints.`;
+  const without = `${zoneless.length} of ${counted(index.readyNodes.length, 'ready Node')} without zone label: ${listed(zoneless.map(nameOf))}. Their clients ignore the hints of every Service and ${index.weights === undefined ? 'never stay in a zone' : 'do not count in the shares here'}${index.shares.kind === 'unknown' ? '; and no Service gets proportional hints' : ''}.`;
   const label = zoneless.length === index.readyNodes.length ? NO_ZONES : remedyOf('ClientNodeWithoutZone');
   const late = `${counted(raced.length, 'Node')} run kube-proxy ${LATE_ZONE_VERSIONS}. One that started before its Node had the zone label may ignore all hints, and no object shows it: compare with measured traffic.`;
   return [

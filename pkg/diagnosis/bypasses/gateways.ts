@@ -33,8 +33,9 @@ export const byWaypoint = (service: Service, { entries, kinds, pods, choosing }:
   return [{ client: 'istio-waypoint', evidence, possible: !named && choosing.has(namespace) }];
 };
 
+/** istio/istio#55283 */
 const EVERY_ZONE =
-  'Pods of the waypoint in every zone that has clients (by an autoscaler, or parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
+  'Pods of the waypoint in every zone that has clients (by an autoscaler, or from Istio 1.26 on parametersRef of its Gateway), see `kubectl topology explain {at}/{value}`';
 
 export const zonesOfPods = ({ nodes }: BypassIndex, pods: readonly PodSummary[] = []): string[] => {
   const hosts = new Set(pods.map(({ nodeName }) => nodeName));
