@@ -1887,7 +1887,19 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   ],
   [
     'https://github.com/istio/istio/issues/39792',
-    { extra: [sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'), rule({ outlierDetection: {} })] },
+    {
+      extra: [
+        {
+          ...sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.14.1'),
+          metadata: { namespace: 'front', name: 'client' },
+        },
+        rule({ outlierDetection: {} }),
+        istioEntry('VirtualService', {
+          gateways: ['mesh', 'egress'],
+          tls: [{ match: [{ gateways: ['mesh'] }], route: [{ destination: { host: 'web' } }] }],
+        }),
+      ],
+    },
     around('istio'),
     /^(?!.*keeps to zones).*by DestinationRule shop\/web, before Istio 1\.20 only from Pods that a Service selects, and none seen selects them → an update/,
   ],

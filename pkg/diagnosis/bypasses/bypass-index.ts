@@ -38,6 +38,8 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     direct: entries.filter(({ settings }) => settings['direct'] !== undefined),
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),
+    /** Of routes that sidecars follow, whoever they are of. */
+    meshed: new Set(entries.flatMap(({ settings: { sidecars = '' } }) => sidecars.split(','))),
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     pods,
     podsOf: podFinder(pods),

@@ -23,6 +23,7 @@ const BY_CONTROLLER = '; or start newer releases with `-enable-topology-aware-ro
 const clients = <N extends string>(rows: Readonly<Record<N, Client>>) => rows;
 const NEG = "Google's load balancer sends to Pods of network endpoint groups, by its own balancing";
 const ALB = 'with target type ip the load balancer sends to Pods, by default across zones, free of charge in AWS';
+const ON_NODE = { onNode: true as const, how: 'answers on their own Node' };
 
 /** An annotation that sends an Ingress, or what goes to the Service, to the cluster IP. */
 const toClusterIp = (kind: 'ingress' | 'service', usesClusterIp: string, or = '', source = '') => ({
@@ -46,8 +47,6 @@ const unknownOf = (kind: string, field: string) => ({
   unsure: true as const,
   source: `${kind} ${field}`,
 });
-
-const ON_NODE = { onNode: true as const, how: 'answers on their own Node' };
 
 /** By stable name; after a slash which of several ways. */
 export const CLIENTS = clients({

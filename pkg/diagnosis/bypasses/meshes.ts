@@ -76,7 +76,8 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
   const inside = new Set([...podsOf(service), ...gateways.flatMap(({ runner }) => podsRunBy(runner, pods))]);
   const isOther = (pod: PodSummary) => !inside.has(pod) && !isWaypointPod(pod);
   const callers = callingOf(service, index).callerPods.filter(({ pod }) => isOther(pod));
-  const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : (pods.get(namespace) ?? []).filter(isOther);
+  const beside = (index.meshed.has(`${namespace}/${name}`) ? meshes.get('istio') : pods.get(namespace)) ?? [];
+  const clients = callers.length > 0 ? callers.map(({ pod }) => pod) : beside.filter(isOther);
   const areInside = (service.spec?.type ?? 'ClusterIP') === 'ClusterIP' && clients.length > 0;
   const areKnown = areInside && routes === around.length;
   const sidecars = [...meshes].flatMap(([mesh, all]): Found[] => {
@@ -86,7 +87,7 @@ export const byMeshes = (service: Service, around: readonly Found[], routes: num
     const row = CLIENTS[client];
     const passes = (own: PodSummary) => !isLocal || underLocal(row, own.meshImage) !== undefined;
     const counts = (own: PodSummary) => own.mesh === mesh && !leaves(service, own.leftPorts) && passes(own);
-    const near = (pods.get(namespace) ?? []).filter(counts);
+    const near = beside.filter(counts);
     const caller = callers.find((each) => counts(each.pod))?.pod;
     const pod = caller ?? near.find(isOther) ?? all.find((each) => isOther(each) && counts(each)) ?? near[0];
     if (pod === undefined || (isTracer && caller === undefined)) return [];

@@ -214,9 +214,7 @@ export const findCauses = (facts: Facts, effective: boolean): Cause[] => {
   const said = [...found, ...crossingCauses(facts, effective)].filter(
     ({ reason }) => !beside.has(reason) && !(wayPast(facts) && OF_HINTS.test(reason)),
   );
-  const [old, ...older] = said.filter(({ reason }) => isTooOld(reason, facts));
-  // That no release has hints is said once.
-  const left = said.filter((each) => !older.includes(each));
   const isPlain = isUnlike(facts) === undefined && !isEdge(facts);
-  return firstOfEach(left.map((each) => (each === old && isPlain ? { ...each, remedy: TOO_OLD } : each)));
+  const isOld = ({ reason }: Cause): boolean => isPlain && isTooOld(reason, facts);
+  return firstOfEach(said.map((each) => (isOld(each) ? { ...each, remedy: TOO_OLD } : each)));
 };

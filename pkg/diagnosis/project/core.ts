@@ -11,6 +11,7 @@ import { writersIn } from '../owner.ts';
 import { selectorOf } from './routers.ts';
 import { FieldError, asFields, asFlag, asStrings, asText, asWhole, having, listReader, shape } from './fields.ts';
 import { type Metadata, fieldAt, fieldsIn, listIn, pickTexts, reader, stringsIn, textIn, textsIn } from './fields.ts';
+import { objectsIn, placesOf } from './fields.ts';
 import { makerOf, releaseOf } from './workloads.ts';
 
 const readQuantity = reader(
@@ -147,21 +148,6 @@ export const createSliceReader = (): ((object: Fields, metadata: Metadata) => En
   };
 };
 
-const MAX_DEPTH = 12;
-
-/** Every object at any depth; what is nested deeper is no route. */
-const objectsIn = (value: unknown, depth = 0): Fields[] => {
-  if (depth > MAX_DEPTH) return [];
-  if (Array.isArray(value)) return value.flatMap((item) => objectsIn(item, depth + 1));
-  return !isFields(value) ? [] : [value, ...Object.values(value).flatMap((inner) => objectsIn(inner, depth + 1))];
-};
-
-/** References of an object, each `namespace/name` once; one without namespace is beside it. */
-const placesOf = (references: readonly Fields[], beside: string): string[] => {
-  const named = references.map((each) => pickTexts(each, 'namespace', 'name')).filter(({ name }) => name !== '');
-  return [...new Set(named.map(({ namespace, name }) => `${namespace || beside}/${name}`))];
-};
-
 /** Of Istio and Emissary: `service`, or with its namespace and more, in a URL too. */
 const hostOf = (object: Fields, key = 'host') => {
   const [, name = '', namespace = ''] = /^(?:\w+:\/\/)?([^.:]*)\.?([^.:]*)/.exec(textIn(object, key)) ?? [];
@@ -219,6 +205,16 @@ const REFERENCES = {
 /** By its address: of Backends, EnvoyFilters, Prometheus, and KEDA's HTTPScaledObjects. */
 const HOSTS = { fqdn: 'hostname', socket_address: 'address', remoteWrite: 'url', scaleTargetRef: 'service' } as const;
 
+/** Of a VirtualService: where routes send that are for sidecars alone, or the others. */
+const destinationsIn = (all: readonly Fields[], areMeshed: boolean) => {
+  const gatewaysOf = (route: Fields) => listIn(route, 'match').map((own) => textsIn(own, 'gateways').join());
+  const isMeshed = (route: Fields) =>
+    gatewaysOf(route)[0] !== undefined && /^(?:mesh,?)+$/.test(gatewaysOf(route).join());
+  const meshed = new Set(objectsIn(all.filter(isMeshed)));
+  const own = all.filter((inner) => meshed.has(inner) === areMeshed);
+  return own.flatMap((inner) => ['destination', 'mirror'].map((key) => hostOf(fieldsIn(inner, key))));
+};
+
 /** What objects of these kinds name otherwise. */
 const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly Fields[]) => readonly Fields[]>> = {
   ServiceExport: (_, name) => [{ name }],
@@ -227,9 +223,7 @@ const MORE: Readonly<Record<string, (spec: Fields, name: string, all: readonly F
   Mapping: (spec) => [hostOf(spec, 'service')],
   // Without a gateway it is for sidecars.
   VirtualService: (spec, _, all) =>
-    textsIn(spec, 'gateways').some((gateway) => gateway !== 'mesh')
-      ? all.flatMap((inner) => ['destination', 'mirror'].map((key) => hostOf(fieldsIn(inner, key))))
-      : [],
+    textsIn(spec, 'gateways').some((gateway) => gateway !== 'mesh') ? destinationsIn(all, false) : [],
   MeshLoadBalancingStrategy: zonalTargets,
   ServiceResolver: (_, name) => [{ name }],
   ProxyDefaults: () => [{ name: '*', namespace: '*' }],
@@ -314,6 +308,7 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       set: settingsIn([rack, ...Object.keys(stringsIn(object, 'spec.kafka.config'))]).join() || undefined,
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
       knows: workloadSelector === undefined ? egress.join() || undefined : undefined,
+      sidecars: kind === 'VirtualService' ? placesOf(destinationsIn(all, true), namespace).join() : undefined,
       hosts: isMeshed ? undefined : hosts.join(' ').trim() || undefined,
       owner: makerOf(object) ?? releaseOf(annotations),
       direct: [routingType === 'Service', useClusterIP, serviceUpstream].includes(true) ? 'true' : undefined,

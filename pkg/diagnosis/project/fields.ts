@@ -136,6 +136,21 @@ export const pickTexts = <Path extends string>(object: unknown, ...paths: readon
     [Word in LastOf<Path>]: string;
   };
 
+const MAX_DEPTH = 12;
+
+/** Every object at any depth; what is nested deeper is no route. */
+export const objectsIn = (value: unknown, depth = 0): Fields[] => {
+  if (depth > MAX_DEPTH) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => objectsIn(item, depth + 1));
+  return !isFields(value) ? [] : [value, ...Object.values(value).flatMap((inner) => objectsIn(inner, depth + 1))];
+};
+
+/** References of an object, each `namespace/name` once; one without namespace is beside it. */
+export const placesOf = (references: readonly Fields[], beside: string): string[] => {
+  const named = references.map((each) => pickTexts(each, 'namespace', 'name')).filter(({ name }) => name !== '');
+  return [...new Set(named.map(({ namespace, name }) => `${namespace || beside}/${name}`))];
+};
+
 export const stringsIn = (object: unknown, path: string): StringMap =>
   Object.fromEntries(Object.entries(fieldsIn(object, path)).filter((own): own is [string, string] => isText(own[1])));
 
