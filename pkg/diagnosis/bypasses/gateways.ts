@@ -53,8 +53,8 @@ export const runsIn = ({ from = '', clients, all }: Partial<Found>, index: Bypas
 export const ofWaypoint = (name: string, service: Service, index: BypassIndex) => {
   const marks = { ...spaceOf(service, index), ...service.metadata?.labels };
   const at = marks['istio.io/use-waypoint-namespace'] ?? refOf(service).namespace;
-  const own = index.pods.get(at)?.filter(({ labels }) => labels[GATEWAY] === name);
-  const zones = zonesOfPods(index, own);
+  const pods = index.pods.get(at)?.filter(({ labels }) => labels[GATEWAY] === name);
+  const zones = zonesOfPods(index, pods);
   const isEverywhere = zones.length > 0 && index.nodes.every((node) => zones.includes(zoneOfNode(node)));
   const restart = 'of kgateway, a restart of the waypoint after each change of trafficDistribution';
   const isOf = (own: EntryObject) => own.className.startsWith('kgateway') && own.name === name && own.namespace === at;

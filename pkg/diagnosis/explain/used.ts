@@ -94,8 +94,8 @@ export const updateOf = ({ index, service, wish, traffics }: Facts, nodes: reado
     const how = behaviour.hints === 'none' ? none : `: they read what this Service asks by.${instead}`;
     if (version === null || later === null || (now && isRead(now.rule))) return [];
     // Older ones read it too, before some that do not.
-    const isLess = ({ rule }: (typeof plain)[number]): boolean => !isRead(rule);
-    const next = plain.findIndex((own, at) => !isLess(own) && plain.slice(Math.max(0, at - 1), at).some(isLess));
+    const gap = plain.findIndex(({ rule }) => !isRead(rule));
+    const next = plain.findIndex(({ rule }, at) => at > gap && isRead(rule));
     const [before, older] = [plain[next - 1]?.since, firstRelease(plain.slice(next), isRead)];
     const or =
       before && release && !isSince(release, before) ? `, or to ${older} or newer before ${before.join('.')}` : '';
