@@ -222,8 +222,6 @@ const OWN_CACHE = daemonSet('node-local-dns', 'k8s-dns-node-cache:1.23.1', 'c', 
 });
 const LOCAL_ENTRY = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
 const CLOSE_LOCAL = { ...CLOSE, ...LOCAL_ENTRY };
-const POLLER = { name: 'c', image: 'poller:1', env: [{ name: 'ADDR', value: '10.88.1.2:80' }] };
-const BY_ADDRESS = beside('apps/v1', 'Deployment', podsWith(POLLER, { app: 'poller' }), { name: 'poller' });
 const LOCAL_PORTS = { type: 'NodePort', externalTrafficPolicy: 'Local' };
 const SAME_NODE = { trafficDistribution: 'PreferSameNode' };
 const IPVS = proxyConfig('mode: ipvs\n');
@@ -1312,15 +1310,6 @@ const ROWS: readonly ReportedRow[] = [
     /make it there under spec\.coreTemplate\.spec\.topologySpreadConstraints \(operator from 2\.2\.21\).* NotRequested/,
   ],
   [
-    'https://github.com/kubernetes/kubernetes/issues/71596',
-    { version: '1.12.1', spec: LOCAL_ENTRY, extra: [IPVS] },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /sends what comes to its external address or node port to Pods of all Nodes, and answers from other Nodes are lost/,
-    /Update kube-proxy to 1\.14 or newer/,
-    /LoadBalancerTraffic/,
-  ],
-  [
     'https://github.com/kubernetes/kubernetes/issues/121909',
     { version: '1.27.5', spec: { ...LOCAL_ENTRY, externalIPs: ['10.3.49.16'] }, extra: [IPVS] },
     'NotWanted',
@@ -1345,26 +1334,6 @@ const ROWS: readonly ReportedRow[] = [
     'LoadBalancerTraffic',
     /^✗ nothing may enter in c; traffic from outside/,
     /Nodes of c are younger than the Service: .* → Change the Service \(an annotation will do\)/,
-  ],
-  [
-    'https://github.com/cilium/cilium/issues/11043',
-    { version: '1.15.11', service: OF_NLB, spec: LOCAL_ENTRY, plane: cilium('1.7.2') },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /Nodes without a Pod may pass the check of a load balancer/,
-    /Update Cilium to 1\.7\.5/,
-  ],
-  [
-    'https://github.com/Azure/AKS/issues/1295',
-    {
-      version: '1.14.8',
-      service: { annotations: { 'service.beta.kubernetes.io/azure-load-balancer-internal': 'true' } },
-      spec: { ...LOCAL_ENTRY, ports: [{ name: 'auth', port: 1812, protocol: 'UDP' }] },
-    },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /the load balancer has no health probe for UDP/,
-    /Update Kubernetes to 1\.14\.10/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/62046',
@@ -2035,14 +2004,6 @@ const ROWS: readonly ReportedRow[] = [
     'LoadBalancerTraffic',
     /^! traffic .*; through its cluster IP 100 %/,
     /\(node-3\): kube-proxy in ipvs mode there drops what Pods in the network of the host send/,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/65387',
-    { version: '1.12.7', spec: LOCAL_ENTRY, plane: [kubeProxy('1.12.7')], endpoints: ['a', 'b'], extra: [BY_ADDRESS] },
-    'NotWanted',
-    'LoadBalancerTraffic',
-    /^✗ traffic from outside/,
-    /\(node-2\): kube-proxy there drops what Pods in the network of the host send .*update kube-proxy to 1\.15/,
   ],
   [
     'https://github.com/antrea-io/antrea/issues/6244',

@@ -869,14 +869,6 @@ const ROWS: readonly ReportedRow[] = [
     /before Kubernetes 1\.19 none that is cordoned.* → Uncordon Nodes with its Pods \(/,
   ],
   [
-    'https://github.com/cilium/cilium/issues/11746',
-    { version: '1.18.9', spec: LOCAL_PORTS, pending: true, endpoints: ['a'], plane: cilium('1.7.4') },
-    'NotWanted',
-    'LoadBalancerTraffic',
-    /^✗ traffic from outside enters through the Node whose port .*Pods that use its address may fail/,
-    /drops what their own Pods send to its node port\. → Have Pods use the cluster IP .* Cilium to 1\.9/,
-  ],
-  [
     'https://github.com/kubernetes/kubernetes/issues/77018',
     {
       version: '1.14.1',
@@ -1801,17 +1793,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { extra: [ISTIO_1_26, rule({ loadBalancer: { localityLbSetting: { distribute: [{ from: 'r/a/*' }] } } })] },
     around('istio'),
     /Envoy follows `distribute` of DestinationRule shop\/web: .*others go to any zone → `outlierDetection` without `distribute`/,
-  ],
-  [
-    'https://github.com/istio/istio/issues/28942',
-    {
-      extra: [
-        sidecar('istio-proxy', 'docker.io/istio/proxyv2:1.8.0'),
-        rule({ loadBalancer: { localityLbSetting: { distribute: [{ from: 'r/a/*' }] } } }),
-      ],
-    },
-    around('istio'),
-    /`distribute` of DestinationRule shop\/web counts before Istio 1\.9 beside `outlierDetection` only → `outlierDetection` in/,
   ],
   [
     'https://github.com/istio/istio/issues/52871',

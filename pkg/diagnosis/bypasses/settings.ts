@@ -51,7 +51,6 @@ const BY_RULE: Readonly<
     'Envoy follows `distribute` of {rule}: clients in what a `from` names go to its `to` alone, and fail where that has no ready endpoint (it excludes failover); all others go to any zone',
     '`outlierDetection` without `distribute` in {rule} prefers the own zone, and fails over (in another order by `failoverPriority`)',
   ],
-  shares: ['`distribute` of {rule} counts before Istio 1.9 beside `outlierDetection` only', `${OUTLIER}, or an update`],
   kept: [KEPT, '', { keeps: true }],
   // gateway.envoyproxy.io "Zone Aware Routing", Supported Combinations
   hashed: ['Envoy goes by a hash, or weights of zones, of {rule}', '`preferLocal` there, without `ConsistentHash`'],
@@ -169,7 +168,6 @@ const vainOf = (service: Service, seen: Seen, locality: string, rule?: EntryObje
   if (rule?.kind === 'BackendConfigPolicy' && isBlind && !/kgateway_node_zone/i.test(steering)) return 'blind';
   const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
   if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
-  if (locality === 'shares') return version && !isSince(version, [1, 9, 0]) ? locality : 'distribute';
   if (!/^(?:outlier|failover|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
   const isServed = clients.every((pod) => services.some((own) => selects(own, { ...pod, podLabels: pod.labels })));
   return isServed ? locality : 'unserved';

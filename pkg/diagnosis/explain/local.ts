@@ -71,21 +71,9 @@ const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = 
     /^kube-router (?:[01]|2\.0)\..*;asks/, // cloudnativelabs/kube-router#455, #1612
     'before 2.1.0 kube-router answers no healthCheckNodePort: each Node fails the check of a load balancer',
   ],
-  [`Update Cilium to 1.7.5 or newer${OR}`]: [
-    /^cilium 1\.7\.[0-4];.*;asks/, // cilium/cilium#11043, #11906
-    'Cilium before 1.7.5 counts Pods of other Nodes where it answers healthCheckNodePort: Nodes without a Pod may pass the check of a load balancer, and drop what enters',
-  ],
-  [`Update kube-proxy to 1.14 or newer, or use its iptables mode${OR}`]: [
-    /^kube-proxy 1\.(?:(?:\d|1[0-3])\..*;ipvs;LoadBalancer|(?:\d|1[01])\..*;ipvs;NodePort)/, // kubernetes/kubernetes#71596, #66062, metallb/metallb#290
-    'kube-proxy in IPVS mode sends what comes to its external address or node port to Pods of all Nodes, and answers from other Nodes are lost',
-  ],
   [`Update kube-proxy to 1.28.6, 1.29.1, 1.30 or newer, or use another mode of it${OR}`]: [
     /^kube-proxy 1\.2(?:[67]\.|8\.[0-5];|9\.0;).*;ipvs;.*;externalIPs/, // kubernetes/kubernetes#121909, mended by #121919
     'kube-proxy in IPVS mode refuses what comes to its externalIPs, on Nodes with a Pod too (from 1.26 on)',
-  ],
-  [`Update Kubernetes to 1.14.10, 1.15.7, 1.16.4, 1.17 or newer, or run a Pod on each Node${OR}`]: [
-    /^kube-proxy 1\.(?:\d|1[0-3]|14\.\d|15\.[0-6]|16\.[0-3])[.;].*;udp;.*Azure/, // Azure/AKS#1295, kubernetes/kubernetes#84802
-    'the load balancer has no health probe for UDP: Nodes without a Pod get their share of what enters, and drop it',
   ],
   'Update k3s to 1.26.2+k3s1 or newer (1.25.7, 1.24.11, 1.23.17), where ServiceLB gives it addresses of Nodes with its Pods alone.':
     [
@@ -122,7 +110,7 @@ const OLD_WEAVE = /\/weave-kube:v?(?:1|2\.[0-6])\./;
 /** Why it is not taken, and what helps; whether its load balancer asks for health. */
 export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
   const { service, endpoints, index, snapshot } = facts;
-  const { ports = [], type = '', externalIPs } = service.spec ?? {};
+  const { type = '', externalIPs } = service.spec ?? {};
   const selfOn = (node: Node) => index.routers.of(node).routing.self;
   const isHost = (node: Node) => facts.hosts.has(nameOf(node));
   const host = takers.find(isHost);
@@ -141,7 +129,6 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     ipvs: itemsOf(snapshot.routers).some(({ settings }) => settings['mode'] === 'ipvs'),
     [type]: true,
     asks,
-    udp: ports.every(({ protocol }) => protocol === 'UDP'),
     externalIPs: externalIPs !== undefined,
     weave: index.bypasses.containers.some((own) => OLD_WEAVE.test(own.image) && own.env['NO_MASQ_LOCAL'] !== '1'),
     renamed: host && named && named !== nameOf(host) && hosting?.evidence.length === 0,
@@ -161,15 +148,13 @@ const CLUSTER_ONLY = `with kube-proxy beside Cilium set the annotation \`service
 const OWN = 'their own Pods';
 const HOST = 'Pods in the network of the host';
 
-/** By what routes: whose connections to the external address it drops under the policy Local, what helps as well, and whether to node ports too. */
-const SHUTS_OUT: readonly [by: string, mode: string, on: RegExp, who: string, also: string, ports?: true][] = [
+/** By what routes: whose connections to the external address it drops under the policy Local, and what helps as well. */
+const SHUTS_OUT: readonly [by: string, mode: string, on: RegExp, who: string, also: string][] = [
   ['kube-proxy', 'nftables', /^1\.(?:29|3[0-2]|33\.[0-5]$)/, OWN, 'update kube-proxy to 1.33.6, 1.34 or newer'], // kubernetes/kubernetes#131765: mended by #132456, and in 1.33 by #133969.
   // kubernetes/kubernetes#75262, #92857, #93456; #97081 (1.24) left out the network of the host.
   ['kube-proxy', 'ipvs', /^1\.(?:\d|1\d|2[0-3])\./, OWN, `update kube-proxy to 1.24 or newer, or ${CLUSTER}`],
   ['kube-proxy', 'ipvs', /^/, HOST, `${CLUSTER}, or use another mode of kube-proxy`],
-  ['kube-proxy', '', /^1\.(?:\d|1[0-4])\./, HOST, 'update kube-proxy to 1.15 or newer'], // kubernetes/kubernetes#65387: mended by #77523.
   ['Antrea', 'networkPolicyOnly', /^1\.(?:1[34]\.|15\.[01]$)/, OWN, 'update Antrea to 1.15.2, 2.0 or newer'], // antrea-io/antrea#6244: since #4815 (1.13), mended by #6251.
-  ['Cilium', '', /^1\.7\./, OWN, 'update Cilium to 1.9 or newer', true], // cilium/cilium#11746, mended by #12311.
   ['Cilium', '', /^1\.19\./, `${OWN} (seen in 1.19.2 and 1.19.3: cilium/cilium#45252, open)`, CLUSTER_ONLY],
 ];
 
@@ -214,9 +199,8 @@ export const shutOut = ({ service, name, hosts, nodes, index, snapshot }: Facts,
     return hosts.has(nameOf(node)) ? undefined : own.find(([, , versions]) => versions.test(version ?? ''));
   });
   const [row, there = []] = [...out].find(([found]) => found !== undefined) ?? [];
-  if (row === undefined) return [];
-  const [router, mode, , who, also, ports] = row;
-  if (!has && !(ports && service.spec.type === 'NodePort')) return [];
-  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): ${router}${mode && ` in ${mode} mode`} there drops what ${who} send to its ${has ? 'external address' : 'node port'}.`;
+  if (row === undefined || !has) return [];
+  const [router, mode, , who, also] = row;
+  const evidence = `Nodes without an endpoint of Service ${name} (${listed(there.map(nameOf))}): ${router}${mode && ` in ${mode} mode`} there drops what ${who} send to its external address.`;
   return say(evidence, also);
 };

@@ -186,7 +186,7 @@ const localityOf = (object: Fields, all: readonly Fields[]): string | undefined 
   if ('zoneAwareLbSetting' in fieldsIn(policy, 'loadBalancer')) return 'aware';
   const lacks = (own: Fields): boolean => own['outlierDetection'] === undefined;
   if (isFields(setting) && setting['enabled'] === false) return 'off';
-  if (listIn(setting, 'distribute').length > 0) return lacks(policy) ? 'shares' : 'distribute';
+  if (listIn(setting, 'distribute').length > 0) return 'distribute';
   const ports = listIn(policy, 'portLevelSettings');
   const parts = [...ports, ...listIn(object, 'spec.subsets').map((own) => fieldsIn(own, 'trafficPolicy'))];
   if (lacks(policy) ? !parts.every(lacks) : ports.some(lacks)) return 'partly';
