@@ -4,6 +4,7 @@ import type { KubernetesVersion } from '../routing/types.ts';
 import type { Measured } from '../traffic/measured.ts';
 import type { EntryObject } from './project/core.ts';
 import type { EvacuationSummary, FlowPolicySummary } from './project/policies.ts';
+import type { Reference } from './project/references.ts';
 import type { EventSummary, WebhookSummary } from './project/routers.ts';
 import type { Autoscaler, ClusterRole, ClusterRoleBinding, PodSummary, Workload } from './project/workloads.ts';
 import type { RouterObject } from './routers/types.ts';
@@ -28,6 +29,8 @@ export interface ClusterSnapshot {
   readonly version?: KubernetesVersion;
   /** Only files that hold it have measured traffic. */
   readonly traffic?: Measured;
+  /** Only of files: objects of kinds that are not known here and name Services. */
+  readonly references?: readonly Reference[];
   readonly nodes: Collection<Node>;
   readonly services: Collection<Service>;
   readonly slices: Collection<EndpointSlice>;
@@ -48,7 +51,7 @@ export interface ClusterSnapshot {
   readonly evacuations: Collection<EvacuationSummary>;
 }
 
-export type CollectionName = Exclude<keyof ClusterSnapshot, 'version' | 'traffic'>;
+export type CollectionName = Exclude<keyof ClusterSnapshot, 'version' | 'traffic' | 'references'>;
 
 /** Of Nodes, Services and slices there is no answer without. */
 export const OBJECTS = ['nodes', 'services', 'slices'] as const satisfies readonly CollectionName[];

@@ -73,7 +73,8 @@ const aroundTexts = (report: Explanation, it = 'it'): string[] => {
   const others = report.scope.around.filter((each) => each !== wayOf(report.scope.around));
   return [
     pastText(report.scope.past),
-    ...others.slice(0, 2).map(({ client, object, possible, watches, byHints, keeps, behind }) => {
+    ...others.slice(0, 2).map(({ client, object, possible, watches, names, byHints, keeps, behind }) => {
+      if (names) return `${object} (${client}) names it, and what acts on that may go around ${it}`;
       if (behind === true) return `from its Pods requests ${possible ? 'may ' : ''}go on to others (${object})`;
       if (client === 'kube-apiserver') return `${client} (${object}) calls it and keeps its connections`;
       const why = watches === undefined ? '' : `watches ${watches} and `;

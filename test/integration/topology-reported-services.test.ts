@@ -305,16 +305,6 @@ const LATE = {
   endpoints: [{ addresses: ['10.1.0.99'], conditions: { ready: true }, nodeName: 'node-2' }],
 };
 const OVERRIDDEN = { args: ['-c', 'exec kube-proxy --hostname-override=node-0.vpc.internal --v=2'] };
-/** From before slices: that of the Service is of none. */
-const OLDEST = [
-  { kind: 'EndpointSlice', metadata: { namespace: 'shop', name: 'web-x7k2p' }, addressType: 'IPv4' },
-  {
-    apiVersion: 'v1',
-    kind: 'Endpoints',
-    metadata: { namespace: 'shop', name: 'web' },
-    subsets: [{ addresses: [{ ip: '10.1.0.7', nodeName: 'node-1' }], ports: [{ name: 'http', port: 80 }] }],
-  },
-];
 const ANTREA_CONF = { 'antrea-agent.conf': '#featureGates:\n#  TopologyAwareHints: false\n' };
 const antrea = (version: string, data: object = ANTREA_CONF) => [
   daemonSet('antrea-agent', `antrea/antrea-ubuntu:v${version}`),
@@ -1336,18 +1326,6 @@ const ROWS: readonly ReportedRow[] = [
     /Nodes of c are younger than the Service: .* → Change the Service \(an annotation will do\)/,
   ],
   [
-    'https://github.com/kubernetes/kubernetes/issues/62046',
-    {
-      version: '1.21.5',
-      spec: LOCAL_ENTRY,
-      nodeLabels: { 'cloud.google.com/gke-nodepool': 'a', 'kubernetes.io/os': 'windows' },
-    },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /kube-proxy on Windows does not answer the health check of that load balancer/,
-    /Update Windows Nodes to 1\.24 or newer, with `--forward-healthcheck-vip`/,
-  ],
-  [
     'https://github.com/rancher/rancher/issues/22416',
     { version: '1.14.5', spec: LOCAL_ENTRY, plane: [], nodeLabels: { 'kubernetes.io/hostname': 'demo1' } },
     'NotWanted',
@@ -1363,14 +1341,6 @@ const ROWS: readonly ReportedRow[] = [
     /aws-ip-targets/,
     /asks these for health: externalTrafficPolicy has no say.*→ .*client_routing_policy=availability_zone_affinity/,
     /kubectl annotate/,
-  ],
-  [
-    'https://github.com/kubernetes/ingress-nginx/issues/5592',
-    { version: '1.16.8', spec: LOCAL_ENTRY, nodes: ['b', ''], nodeLabels: { [OLD_ZONE]: 'a' }, extra: OLDEST },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /^✗ traffic from outside enters .*SingleEndpoint(?!.*none is seen)/,
-    /no ready endpoint in b: Nodes there drop what enters.*one ready endpoint \(10\.1\.0\.7 in a\)/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/71851',
@@ -1788,20 +1758,6 @@ const ROWS: readonly ReportedRow[] = [
     'NotRequested',
     /node-local-dns .* may go around it/,
     /on an address of its own alone .* → `clusterDNS` of the kubelets/,
-  ],
-  [
-    'https://github.com/kubernetes/cloud-provider-alibaba-cloud/pull/37',
-    {
-      version: '1.12.6',
-      nodes: ['a'],
-      nodeLabels: { 'node-role.kubernetes.io/master': '' },
-      spec: LOCAL_ENTRY,
-      extra: [nodeWith('cn-hangzhou.i-bp1worker0x7', 'b')],
-    },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /no Node that may take it has one of its Pods, so it fails/,
-    /\(before Kubernetes 1\.21 no master\).* → Off masters: Run a Pod wherever traffic may enter, or set/,
   ],
   [
     'https://github.com/mariadb-corporation/maxscale-docker/issues/57',

@@ -552,6 +552,14 @@ const ROWS: readonly ReportedRow[] = [
     /For kong: `kubectl annotate service web -n shop ingress\.kubernetes\.io\/service-upstream=true`/,
   ],
   [
+    'https://github.com/KubeElasti/KubeElasti/issues/353',
+    { spec: CLOSE, extra: [beside('elasti.truefoundry.com/v1alpha1', 'ElastiService', { service: 'web' })] },
+    'Effective',
+    undefined,
+    /^✓ through its cluster IP 100 % .*; ElastiService shop\/web \(elasti\.truefoundry\.com\) names it, and what acts on that may go around it$/,
+    /whether what acts on it goes around is not known here/,
+  ],
+  [
     'https://github.com/istio/istio/issues/50727',
     {
       endpoints: ['a', 'b', 'b', 'c'],
@@ -709,21 +717,6 @@ const ROWS: readonly ReportedRow[] = [
     /Set `externalTrafficPolicy: Cluster` for Pods of all Nodes to serve it .*EndpointWithoutZone/,
   ],
   [
-    'https://github.com/metallb/metallb/issues/380',
-    {
-      nodes: ['', ''],
-      endpoints: ['::1'],
-      annotations: METALLB,
-      spec: { ...LOCAL, ...UNASKED },
-      plane: [daemonSet('weave-net', 'docker.io/weaveworks/weave-kube:2.5.0', 'weave')],
-      extra: [advertisement('L2Advertisement', {})],
-    },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /Weave Net before 2\.7 masquerades what enters/,
-    /Set `NO_MASQ_LOCAL` to `1` in the environment of container weave/,
-  ],
-  [
     'https://github.com/metallb/metallb/issues/2274',
     {
       annotations: METALLB,
@@ -853,20 +846,6 @@ const ROWS: readonly ReportedRow[] = [
     'ZoneFailsHealthCheck',
     /no Node that may take it has one of its Pods, so it fails \(before MetalLB 0\.11, whatever the policy\)/,
     /only agent may take .*Update MetalLB.* Or: .*tolerations of its DaemonSet\)/,
-  ],
-  [
-    'https://github.com/kubernetes/kubernetes/issues/65013',
-    {
-      version: '1.10.6',
-      spec: { ...LOCAL, ...UNASKED },
-      nodeLabels: { 'cloud.google.com/gke-nodepool': 'p' },
-      endpoints: ['a'],
-      extra: [{ ...nodeWith('node-0', 'a'), spec: { unschedulable: true } }],
-    },
-    'NotWanted',
-    'ZoneFailsHealthCheck',
-    /no Node that may take it has one of its Pods, so it fails/,
-    /before Kubernetes 1\.19 none that is cordoned.* → Uncordon Nodes with its Pods \(/,
   ],
   [
     'https://github.com/kubernetes/kubernetes/issues/77018',
@@ -2140,21 +2119,6 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
     { pods: { containers: [{ name: 'v', image: 'valkey/valkey:8.1', args: ['--cluster-enabled', 'yes'] }] } },
     around('members'),
     /names the one with the key, .*\(set already\) .*`availability-zone` of servers/,
-  ],
-  [
-    'https://github.com/envoyproxy/gateway/pull/6763',
-    {
-      extra: [
-        ...ENVOY_GATEWAY,
-        gatewayOf('1.5.0'),
-        beside('gateway.envoyproxy.io/v1alpha1', 'EnvoyProxy', {
-          provider: { kubernetes: { envoyService: { name: 'edge' } } },
-        }),
-        ofBackends({ zoneAware: { preferLocal: { minEndpointsThreshold: 1 } } }),
-      ],
-    },
-    around('envoy-gateway'),
-    /BackendTrafficPolicy shop\/web has no effect in Envoy Gateway 1\.5\.0 where .* → an update to 1\.5\.1/,
   ],
   [
     'https://github.com/envoyproxy/gateway/issues/9537',

@@ -153,6 +153,7 @@ describe('kubectl topology snapshot', () => {
     const ofBalancer = {
       'load-balancer.hetzner.cloud/uses-proxyprotocol': 'false',
       'load-balancer.hetzner.cloud/name': 's3cr3t',
+      'io.cilium/global-service': 'true',
     };
     const text = snapshotOf([
       daemonSet,
@@ -167,6 +168,7 @@ describe('kubectl topology snapshot', () => {
     expect(text).not.to.contain('Secret').and.not.to.contain('"own"');
     // Whether it is switched on decides; a name does not.
     expect(text).to.contain('/uses-proxyprotocol":"false"').and.to.contain('hetzner.cloud/name":""');
+    expect(text).to.contain('io.cilium/global-service":"true"');
   });
 
   for (const [name, secret] of Object.entries(SECRETS_TO_PLANT)) {

@@ -2,7 +2,7 @@
 import type { ObjectMeta, StringMap } from '../../../pkg/apis/meta.ts';
 import { CONFIG_GROUP, GROUP } from '../../../pkg/apis/names.ts';
 import { type Fields, isFields } from '../../../pkg/apis/values.ts';
-import { steersClient } from '../../../pkg/diagnosis/bypasses/kinds.ts';
+import { SERVICE_MARKS, steersClient } from '../../../pkg/diagnosis/bypasses/kinds.ts';
 import { withoutOtherHosts } from '../../../pkg/diagnosis/bypasses/members.ts';
 import { endpointRights } from '../../../pkg/diagnosis/bypasses/watchers.ts';
 import { namesBalancer } from '../../../pkg/diagnosis/explain/balancers.ts';
@@ -28,13 +28,12 @@ const ANNOTATIONS: readonly string[] = [
   'argocd.argoproj.io/tracking-id',
   'meta.helm.sh/release-name',
   'objectset.rio.cattle.io/owner-',
-  'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type',
-  'cloud.google.com/neg',
   'loadbalancer.openstack.org/enable-health-monitor',
   'metallb.io/ip-allocated-from-pool',
   'metallb.universe.tf/ip-allocated-from-pool',
   'k3s.io/node-args',
   'rke2.io/node-args',
+  ...SERVICE_MARKS.map(([key]) => key),
 ];
 
 /** Of the arguments that k3s and RKE2 keep on a Node, tokens among them, what switches kube-proxy off. */
@@ -94,7 +93,7 @@ const withoutAnnotations = <T extends { metadata?: ObjectMeta }>(object: T): T =
 };
 
 /** Everything in it is masked; what could hold a secret under any name is chosen by name. */
-export const snapshotDocument = ({ traffic, ...snapshot }: ClusterSnapshot): object => {
+export const snapshotDocument = ({ traffic, references: _, ...snapshot }: ClusterSnapshot): object => {
   const { nodes, services, slices, routers, webhooks, clusterRoles, clusterRoleBindings } = withCertificates(snapshot);
   const rights = endpointRights(snapshot);
   const isKept = (router: RouterObject): boolean =>
@@ -140,6 +139,6 @@ export const parseSnapshot = (object: unknown): ClusterSnapshot | undefined => {
     if (!isCollection(object[name])) throw new FieldError([name], 'a collection of a snapshot', object[name]);
   const { version, traffic } = object;
   if (!isVersion(version)) throw new FieldError(['version'], 'a version of Kubernetes', version);
-  const snapshot = object as unknown as ClusterSnapshot;
+  const snapshot = { ...object, references: [] } as unknown as ClusterSnapshot;
   return traffic === undefined ? snapshot : { ...snapshot, traffic: parseTraffic(asFields(traffic)) };
 };

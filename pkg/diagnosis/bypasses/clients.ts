@@ -288,7 +288,7 @@ export const CLIENTS = clients({
     byRule: 'MeshLoadBalancingStrategy',
     decides: "Kuma's Envoy chooses by tags; a zone of Kuma is the cluster, all others, near and far, are alike to it",
     setting:
-      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone (from 2.5; before kumahq/kuma#9690 of 2024 Pods need that label; a zone with few Pods gets all of its clients), and where there are other clusters `crossZone.failover` as their order, without which these get nothing',
+      'a MeshLoadBalancingStrategy for it with `localZone.affinityTags` on topology.kubernetes.io/zone and (where there are other clusters) `crossZone.failover` as their order (from 2.5; these get nothing without it; before kumahq/kuma#9690 of 2024 Pods need that label; a zone with few Pods gets all of its clients)',
     image: /\bkuma-(?:cp|dp):/,
     source: 'kumahq/kuma policies/meshloadbalancingstrategy; #8022, #5338, #5196, #9242; kumahq/kuma-website#1506',
   },

@@ -58,7 +58,6 @@ const BY_RULE: Readonly<
   few: ['{rule} has no effect on fewer endpoints than its `minEndpointsThreshold` (6 by default)', 'a lower one there'],
   soft: ['Envoy prefers its own zone by {rule}, and sends to others what is too much for it', '`force: {}` there'],
   blind: ['{rule} lacks the zone of gateway Pods', '`KGATEWAY_NODE_ZONE` or label topology.kubernetes.io/zone there'],
-  unfound: ['{rule} has no effect in Envoy Gateway 1.5.0 where an EnvoyProxy names its Service', 'an update to 1.5.1'], // envoyproxy/gateway#6763
   // istio/istio#39792, #48302, #46295
   unserved: [
     'Envoy prefers its own zone by {rule}, before Istio 1.20 only from Pods that a Service selects, and none seen selects them',
@@ -156,7 +155,7 @@ export const imageRelease = (image: string) => imageVersion(image.replace(/:(?:s
 
 /** Why the object that decides keeps no zone although it is meant to. */
 const vainOf = (service: Service, seen: Seen, locality: string, rule?: EntryObject) => {
-  const { count, isThin, entries, image = '', clients = [], services, proxies, podsOf, steering } = seen;
+  const { count, isThin, image = '', clients = [], services, proxies, podsOf, steering } = seen;
   const { least = '0', forced } = rule?.settings ?? {};
   if (locality === 'kept' && count < Number(least)) return 'few';
   if (locality === 'kept' && least !== '0' && forced === undefined && isThin) return 'soft';
@@ -166,8 +165,6 @@ const vainOf = (service: Service, seen: Seen, locality: string, rule?: EntryObje
   if (rule?.tags[0] !== undefined && !rule.tags.some(isTag)) return 'untagged';
   const isBlind = proxies.length > 0 && proxies.every(({ labels }) => !labels['topology.kubernetes.io/zone']);
   if (rule?.kind === 'BackendConfigPolicy' && isBlind && !/kgateway_node_zone/i.test(steering)) return 'blind';
-  const isNamed = /gateway:v1\.5\.0\b/.test(image) && entries.some(({ settings }) => settings['named'] !== undefined);
-  if (rule?.kind === 'BackendTrafficPolicy' && forced === undefined && isNamed) return 'unfound';
   if (!/^(?:outlier|failover|mesh)$/.test(locality) || !version || isSince(version, [1, 20, 0])) return locality;
   const isServed = clients.every((pod) => services.some((own) => selects(own, { ...pod, podLabels: pod.labels })));
   return isServed ? locality : 'unserved';

@@ -192,3 +192,24 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
     };
   });
 };
+
+/** Suspicions, one for each kind, but for what made the Service: its owner, or whose name a label of its group has. */
+export const referrersOf = (service: Service, references: ClusterSnapshot['references'] = []) => {
+  const { labels = {}, ownerReferences = [] } = service.metadata ?? {};
+  const isMaker = (own: (typeof references)[number]): boolean =>
+    ownerReferences.some(({ kind, name }) => kind === own.kind && name === own.name) ||
+    Object.entries(labels).some(
+      ([label, name]) => name === own.name && `.${own.group}/`.endsWith(`.${/^.+\//.exec(label)?.[0]}`),
+    );
+  const found = references.filter((own) => own.service === keyOf(service) && !isMaker(own));
+  return [...new Map(found.map((own) => [`${own.kind}.${own.group}`, own])).values()].map((own) => ({
+    client: own.group,
+    evidence: { object: objectTitle(own), field: 'spec', value: keyOf(service) },
+    decides: 'it names the Service; whether what acts on it goes around is not known here',
+    setting: '',
+    all: false,
+    possible: true,
+    names: true as const,
+    source: own.group,
+  }));
+};

@@ -1,5 +1,5 @@
 // Kinds of load balancers, as tables: by which Node traffic from outside enters, and what they make of zones; and which is that of a Service.
-import type { Node, Service } from '../../apis/core.ts';
+import type { Service } from '../../apis/core.ts';
 import { defined, nameOf } from '../../apis/values.ts';
 import { matchesSelector } from '../../routing/types.ts';
 import { atLeast } from '../../routing/version.ts';
@@ -222,13 +222,6 @@ const OVER_CALICO: Kind = {
 
 /** The pool that MetalLB took the address from. */
 const POOL = /^metallb\.(?:universe\.tf|io)\/(?:ip-allocated-from-pool|address-pool)$/;
-
-/** Masters, which up to 1.20 no load balancer of a cloud uses (gate LegacyNodeRoleBehavior), but those of OpenShift (kubernetes/cloud-provider-alibaba-cloud#37), and up to 1.18 cordoned Nodes (kubernetes/kubernetes#65013, #90823). */
-export const leftOutOf = ({ nodes, version, index: { bypasses } }: Facts): readonly Node[] => {
-  const isOld = !atLeast(version, 21) && !bypasses.labels.some((label) => label.startsWith('node.openshift.io/'));
-  const isMaster = ({ metadata }: Node) => metadata?.labels?.['node-role.kubernetes.io/master'] !== undefined;
-  return nodes.filter((node) => (isOld && isMaster(node)) || (!atLeast(version, 19) && node.spec?.unschedulable));
-};
 
 /** By its labels, to which Cilium adds two. */
 const isMeant = ({ metadata }: Service, { services = [{}] }: RouterObject): boolean => {

@@ -9,7 +9,7 @@ import { type OwnerNote, ownerNote } from '../owner.ts';
 import { flagValue, selectsNode } from '../routers/kube-proxy.ts';
 import { itemsOf } from '../snapshot.ts';
 import { ANYWHERE, type Kind, NODE_PORT, OTHER_ENTRY, PUBLISHED, STAYS, TAILNET } from './balancer.ts';
-import { MONITOR, announcersOf, kindOf, leftOutOf } from './balancers.ts';
+import { MONITOR, announcersOf, kindOf } from './balancers.ts';
 import { type Facts, KUBE_ROUTER_LOCAL, PLACEHOLDER } from './facts.ts';
 import { faultOf, sharedFault, shutOut } from './local.ts';
 import { type Cause, cause, counted, listed, saying } from './reasons.ts';
@@ -71,9 +71,7 @@ export const entryOf = (facts: Facts) => {
       (kind.announced === undefined || kind.leavesOut !== undefined) &&
       !index.bypasses.containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true');
     const marked = nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined);
-    const unused = heeds && !kind.announced && !kind.bare ? leftOutOf(facts) : [];
-    const off = new Set([...marked, ...unused]);
-    const open = nodes.filter((node) => !off.has(node) && (runners.length === 0 || running.has(nameOf(node))));
+    const open = nodes.filter((node) => !marked.includes(node) && (runners.length === 0 || running.has(nameOf(node))));
     const takers = open.filter((node) => deciders.every((own) => own.some((each) => selectsNode(each, node))));
     const choosers = listed(deciders.flat().flatMap((own) => ('name' in own ? `${own.kind} ${own.name}` : [])));
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
@@ -99,7 +97,7 @@ export const entryOf = (facts: Facts) => {
     /** With the ready Nodes through which it may enter, the load balancers that use its node ports, and whether there are none, or under the policy Local all its endpoints are on others. */
     const isMarked = isClosed && marked.length === nodes.length;
     const remedy = kind.remedy.replace('{open}', wide ? `; ${wide.name} has none` : '');
-    const found = { ...kind, policy, enters, takers, unused, isMarked, failure, isStranded: isStranded || isClosed };
+    const found = { ...kind, policy, enters, takers, isMarked, failure, isStranded: isStranded || isClosed };
     return { ...found, chosenBy: choosers && ` (${choosers})`, remedy, doors: ports.length, ...(isBlind && { blind }) };
   };
   const around = new Set<string>(facts.bypasses.map(({ client }) => client));
@@ -114,7 +112,6 @@ export const entryOf = (facts: Facts) => {
 
 const LET_REMEDY = `Let Nodes with its Pods take it (without the label \`${EXCLUDED}\`, selected by what announces it, by labels of Kubernetes Nodes and not of servers in a cloud, and running that: nodeSelector and tolerations of its DaemonSet).`;
 const STRANDED_REMEDY = `${LET_REMEDY} Or: ${ANYWHERE}`;
-const UNCORDON = 'Uncordon Nodes with its Pods (from 1.19 on load balancers use cordoned Nodes too).';
 const OLD_SPEAKER = /metallb\S*speaker:v0\.(?:\d|10)\./; // metallb/metallb#302, #933, #976
 const NARROW_REMEDY = `Update MetalLB: from 0.11 on, under externalTrafficPolicy Cluster, any speaker announces. Or: ${LET_REMEDY}`;
 // siderolabs/talos#9960
@@ -174,7 +171,7 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   const entry = entryOf(facts);
   if (endpoints.length === 0 || (entry === undefined && endpoints[0]?.address === PLACEHOLDER)) return [];
   if (entry === undefined) return emptyZoneCauses(facts);
-  const { policy, takers, unused, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
+  const { policy, takers, isStranded, blind, announced, reach, leavesOut, isMarked, failure } = entry;
   if (policy !== 'Local' && !isStranded) return [];
   const dropping = takers.filter((node) => isDropping(facts, node)).map(nameOf);
   const asked = `Service ${name} has ${policyText(facts)}`;
@@ -191,12 +188,9 @@ export const localEntryCauses = (facts: Facts): Cause[] => {
   }
   if (isStranded) {
     const who = takers.length === 0 ? 'no Node' : `only ${listed(takers.map(nameOf))}`;
-    const isCordoned = unused.some((node) => node.spec?.unschedulable && hosts.includes(nameOf(node)));
-    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes${unused.length > 0 ? ` (before Kubernetes ${isCordoned ? '1.19 none that is cordoned' : '1.21 no master'})` : ''} and what announces it${entry.chosenBy}; its endpoints are on ${listed(hosts)}.`;
-    const isOfMasters = unused.some((node) => hosts.includes(nameOf(node)));
-    const remedy = policy === 'Local' ? (isOfMasters ? `Off masters: ${ANYWHERE}` : STRANDED_REMEDY) : NARROW_REMEDY;
-    const open = takers.length === 0 ? LET_REMEDY : remedy;
-    return fails(evidence, isCordoned ? UNCORDON : open, []);
+    const evidence = `, and ${who} may take its traffic from outside, by labels of Nodes and what announces it${entry.chosenBy}; its endpoints are on ${listed(hosts)}.`;
+    const remedy = policy === 'Local' ? STRANDED_REMEDY : NARROW_REMEDY;
+    return fails(evidence, takers.length === 0 ? LET_REMEDY : remedy, []);
   }
   if (dropping.length > 0) {
     const what = 'terminate: kube-proxy there drops what enters until the load balancer has taken the Node out.';

@@ -1,19 +1,21 @@
 // Explains one Service: is routing by zone wanted, given, used and effective; and if not, the first cause and its remedy.
 import type { Service } from '../../apis/core.ts';
-import { byText, defined } from '../../apis/values.ts';
+import { byText, countBy, defined, sumBy } from '../../apis/values.ts';
 import { formatVersion } from '../../routing/version.ts';
-import type { Route } from '../../upstream/index.ts';
+import { type Route, type Traffic, inZoneShare } from '../../upstream/index.ts';
+import { selects, unseenWatchers } from '../bypasses/watchers.ts';
 import { leastCertain, routersReport } from '../routers/routers.ts';
 import { type ClusterSnapshot, EVIDENCE, unseenOf } from '../snapshot.ts';
 import { OF_HINTS, unlikeOf } from './ask.ts';
+import { entryOf, isCalledInside } from './entry.ts';
 import type { ExplainOptions, Facts } from './facts.ts';
 import { factsOf, isFailing, isVain, meanInZoneShare, unpredictable } from './facts.ts';
 import { fixOf } from './fix.ts';
+import { shutOut } from './local.ts';
 import { evacuatedZones } from './loop.ts';
 import { findCauses, way } from './order.ts';
 import { type Cause, listed } from './reasons.ts';
 import { type Judge, tryChanges } from './remedy.ts';
-import { scopeOf } from './scope.ts';
 import { type SnapshotIndex, indexSnapshot } from './snapshot-index.ts';
 import { spreadText } from './spread.ts';
 import { usedReport } from './used.ts';
@@ -71,7 +73,7 @@ const effectiveReport = (facts: Facts) => {
   const isLosing = (route: Route): boolean => isFailing(facts, route) || route.used.some(isVain);
   const failing = clientZones.filter((zone) => of(zone).every((route) => isFailing(facts, route)));
   const zoneless = routes.some(({ zone }) => zone === '');
-  const inZoneShare = meanInZoneShare(facts);
+  const share = meanInZoneShare(facts);
   const unknown = routes.some(({ reason }) => reason === 'RouterUnknown');
   // Every Node has an endpoint of its own and uses no other.
   const stays = routes.length > 0 && routes.every(({ mode }) => mode === 'PreferSameNode');
@@ -84,10 +86,59 @@ const effectiveReport = (facts: Facts) => {
     failing,
     failingInPart: clientZones.filter((zone) => !failing.includes(zone) && of(zone).some(isLosing)),
     /** Predicted fraction of connections that stay in their zone, of every family and port, clients by the CPU of the Nodes of each zone; null where there is nothing to predict: no Node, no endpoint with a zone, no router that is known. */
-    inZoneShare,
+    inZoneShare: share,
     /** Zones none of whose Nodes is ready. */
     downZones: facts.index.downZones,
-    noShare: inZoneShare === null ? whyNoShare(facts) : '',
+    noShare: share === null ? whyNoShare(facts) : '',
+  };
+};
+
+/** What the verdict covers: connections through the cluster IP, by the routers seen. */
+const scopeOf = (facts: Facts, wanted: boolean) => {
+  const { name, snapshot, bypasses, clientZones, service, index, past, callers, callerPods } = facts;
+  const [entry, named] = [entryOf(facts), index.bypasses.byService.get(name) ?? []];
+  const ways = named.filter(({ entry: { kind } }) => kind !== 'TargetGroupBinding'); // those are its load balancer's
+  const isIn = countBy(callerPods, ({ pod }) => index.zoneOf.get(pod.nodeName) ?? '');
+  const seenIn = clientZones.every((zone) => isIn.has(zone)) || isIn.has('') ? [] : [...isIn.keys()].sort(byText);
+  const ofSeen = (traffic: Traffic): number =>
+    sumBy([...isIn], ([zone, count]) => {
+      const own = [...traffic.matrix].filter(([from]) => from === zone);
+      return (count * inZoneShare({ ...traffic, matrix: new Map(own) })) / callerPods.length;
+    });
+  const isCalled =
+    callers.some(({ runner }) => !selects(service, runner)) || bypasses.length + (entry?.doors ?? 0) < ways.length;
+  const isBalanced = entry !== undefined && (service.spec?.type === 'LoadBalancer' || entry.doors > 0);
+  const isOwn = !wanted && bypasses.every(({ client }) => client === 'kube-apiserver');
+  const isMeant = isOwn && (ways.length > 0 || entry?.policy === 'Local');
+  const foreign = !isCalled && past === undefined && (isBalanced || isMeant);
+  const isShut = entry !== undefined && isCalledInside(facts) && shutOut(facts).length > 0;
+  // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
+  const isServed = [...index.workerZones].every((zone) => facts.endpoints.some((own) => own.zone === zone));
+  const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
+  return {
+    through: 'clusterIP' as const,
+    // What each flag means stands in Client and Found.
+    around: bypasses.map(({ client, evidence, possible, unsure, byHints, all, keeps, onNode, ...seen }) => ({
+      client,
+      object: evidence.object,
+      possible: possible || unsure === true,
+      ...(seen.firstContact && { firstContact: true }),
+      ...(seen.names && { names: true }),
+      ...defined({ byHints: byHints || undefined, all: all || undefined, behind: seen.behind, how: seen.how }),
+      ...defined({ watches: seen.watches, onNode, keeps: (keeps && (onNode || isServed)) || undefined }),
+    })),
+    /** With clients in one zone nothing crosses, whatever bypasses the cluster IP. What nothing went past needs no more to be read, but for load balancers. */
+    unseen: past?.settled === true ? unseen.filter((what) => what === 'ingresses') : unseen,
+    /** Only where meters measured it: connections a second past the Service, to the addresses of its endpoints. */
+    ...defined({ past }),
+    /** Zones of the clients that are seen to name it, where these are not all; empty: none is seen, or all zones have some. */
+    seenIn,
+    /** Of their connections, the predicted fraction that stays in the zone, where one is known: `inZoneShare` counts every Node. */
+    seenShare: seenIn.length === 0 ? null : meanInZoneShare(facts, ofSeen),
+    /** By which Node traffic from outside enters, and whether Pods that are seen to use its address may fail; empty where none does. */
+    enters: `${entry?.enters ?? ''}${isShut ? '; Pods that use its address may fail' : ''}`,
+    /** It is entered by a load balancer (by node ports as well) or under the policy Local, or called by the API server, and no other client is seen. */
+    foreign,
   };
 };
 

@@ -62,11 +62,6 @@ export const localCauses = (facts: Facts): Cause[] => {
 const OR = ', or set `externalTrafficPolicy: Cluster`.';
 /** What helps; by what routes and what is known of the Service and its load balancer, and why. */
 const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = {
-  [`Set \`NO_MASQ_LOCAL\` to \`1\` in the environment of container weave of DaemonSet weave-net (from 2.4 on; 2.7 does so by itself)${OR}`]:
-    [
-      /;weave/, // metallb/metallb#380, #390, #1152, weaveworks/weave#2924, #3756
-      'Weave Net before 2.7 masquerades what enters, and was seen to break it, unless NO_MASQ_LOCAL is 1',
-    ],
   [`Update kube-router to 2.1.0 or newer${OR}`]: [
     /^kube-router (?:[01]|2\.0)\..*;asks/, // cloudnativelabs/kube-router#455, #1612
     'before 2.1.0 kube-router answers no healthCheckNodePort: each Node fails the check of a load balancer',
@@ -80,10 +75,6 @@ const FAULTS: Readonly<Record<string, readonly [signs: RegExp, why: string]>> = 
       /;LoadBalancer(?:;.*)?;v1\.(?:1\d|2[0-2]|23\.(?:\d|1[0-6])|24\.(?:\d|10)|25\.[0-6]|26\.[01])(?:\.\d+)?\+k3s.*;client$/, // k3s-io/klipper-lb#20, k3s-io/k3s#6633
       'each Node takes what enters and passes it on to Pods of any Node, before k3s 1.26.2 whatever the policy: what is passed on comes from the address of an svclb Pod',
     ],
-  [`Update Windows Nodes to 1.24 or newer, with \`--forward-healthcheck-vip\` of kube-proxy${OR}`]: [
-    /;windows;v1\.(?:1\d|2[0-3])\..*Google/, // kubernetes/kubernetes#62046, #105918, #99287
-    'kube-proxy on Windows does not answer the health check of that load balancer: Nodes with a Pod fail it too',
-  ],
   [`Start kube-proxy with the name of the Node in \`--hostname-override\` (Rancher: leave hostnames to the cloud provider)${OR}`]:
     [
       /^kube-proxy .*;renamed/, // kubernetes/kubernetes#80579, rancher/rancher#22416
@@ -106,7 +97,6 @@ export const sharedFault = ({ service, index }: Facts) => {
   return { why, remedy: `Take its annotation allow-shared-ip off, for an address of its own${OR}` };
 };
 
-const OLD_WEAVE = /\/weave-kube:v?(?:1|2\.[0-6])\./;
 /** Why it is not taken, and what helps; whether its load balancer asks for health. */
 export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by: Partial<Kind>) => {
   const { service, endpoints, index, snapshot } = facts;
@@ -130,9 +120,7 @@ export const faultOf = (facts: Facts, takers: readonly Node[], asks: boolean, by
     [type]: true,
     asks,
     externalIPs: externalIPs !== undefined,
-    weave: index.bypasses.containers.some((own) => OLD_WEAVE.test(own.image) && own.env['NO_MASQ_LOCAL'] !== '1'),
     renamed: host && named && named !== nameOf(host) && hosting?.evidence.length === 0,
-    windows: hosting?.router === 'kube-proxy-windows',
   };
   const known = Object.entries(signs).flatMap(([sign, is]) => (is ? sign : []));
   const texts = takers.map((node) => {

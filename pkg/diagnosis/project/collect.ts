@@ -5,10 +5,10 @@ import type { KubernetesVersion } from '../../routing/types.ts';
 import { COLLECTIONS, type ClusterSnapshot, type CollectionName, known, unknown } from '../snapshot.ts';
 import { ROUTER_KINDS, ROUTE_KINDS, steersClient } from '../bypasses/kinds.ts';
 import { createSliceReader, clientEntry, nodeOf, serviceOf } from './core.ts';
-import { subsetsOf, withEndpoints } from './endpoints.ts';
 import { FieldError, type Metadata, asText, fieldAt, metadataOf, requiredTextAt } from './fields.ts';
 import { namesInConfig } from './names.ts';
 import { evacuationOf, flowPolicyOf } from './policies.ts';
+import { type Reference, referencesOf } from './references.ts';
 import { eventOf, routerOf, webhooksOf } from './routers.ts';
 import { type Workload, autoscalerOf, clusterRoleBindingOf, clusterRoleOf, podOf, workloadOf } from './workloads.ts';
 
@@ -52,7 +52,6 @@ const createKinds = (): Readonly<Record<string, Kind>> => {
     Service: { reads: { services: serviceOf }, groups: [''] },
     Namespace: { reads: { ingresses: spaceOf }, groups: [''], scoped: true },
     EndpointSlice: { reads: { slices: createSliceReader() } },
-    Endpoints: { reads: { slices: subsetsOf }, groups: [''] },
     Pod: { reads: { pods: podOf, routers: routerOf }, groups: [''] },
     Deployment: { reads: { workloads: workloadOf, routers: routerOf } },
     StatefulSet: workload,
@@ -77,6 +76,7 @@ export const createCollector = () => {
   const kinds = createKinds();
   const taken = new Map<CollectionName, Map<string, readonly unknown[]>>();
   const seen = new Set<CollectionName>();
+  const references: Reference[] = [];
   const configs = new Map<string, ReturnType<typeof namesInConfig>>();
   const withConfigs = (item: Reading): Reading => {
     const read = (item.configMaps ?? []).flatMap((name) => configs.get(`${item.namespace ?? ''}/${name}`) ?? []);
@@ -97,7 +97,10 @@ export const createCollector = () => {
       const name = requiredTextAt(object, 'kind');
       const group = groupOf(fieldAt(object, 'apiVersion', asText) ?? '');
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-      if (kind === undefined || kind.groups?.includes(group) === false) return;
+      if (kind === undefined || kind.groups?.includes(group) === false) {
+        references.push(...referencesOf(object, group));
+        return;
+      }
       const metadata = metadataOf(object, kind.scoped !== true);
       if (name === 'ConfigMap')
         configs.set(`${metadata.namespace ?? ''}/${metadata.name}`, namesInConfig(object, metadata.name));
@@ -121,13 +124,12 @@ export const createCollector = () => {
       const of = (name: CollectionName) => {
         const why = missing.get(name);
         if (why !== undefined) return unknown(why);
-        const items: readonly unknown[] = name === 'slices' ? withEndpoints(allOf(name), allOf('nodes')) : allOf(name);
-        const own = items.map((item) => withConfigs(item as Reading));
+        const own = allOf(name).map((item) => withConfigs(item as Reading));
         return { ...known(own), ...defined({ without: partly?.get(name) }) };
       };
       // Each reader's type is that of its collection: the table above is the one place that pairs them.
       const collections = Object.fromEntries(COLLECTIONS.map((name) => [name, of(name)]));
-      return { ...defined({ version }), ...collections } as unknown as ClusterSnapshot;
+      return { ...defined({ version }), references, ...collections } as unknown as ClusterSnapshot;
     },
   };
 };

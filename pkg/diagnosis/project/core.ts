@@ -303,7 +303,6 @@ export const clientEntry = (object: Fields, { namespace = '', name, annotations 
       /** Of Envoy's zone-aware balancing: the fewest endpoints, and whether it keeps to its zone in any case. */
       least: local && String(Number(local['minEndpointsThreshold'] ?? 6)),
       forced: local?.['force'] === undefined ? undefined : 'true',
-      named: textIn(object, 'spec.provider.kubernetes.envoyService.name') || undefined,
       exportTo: textsIn(object, 'spec.exportTo').join() || (!isPicking && workloadSelector ? '.' : undefined),
       set: settingsIn([rack, ...Object.keys(stringsIn(object, 'spec.kafka.config'))]).join() || undefined,
       /** Of a Sidecar of all Pods of its namespace: the hosts that these know. */
