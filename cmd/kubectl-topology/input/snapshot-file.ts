@@ -93,7 +93,7 @@ const withoutAnnotations = <T extends { metadata?: ObjectMeta }>(object: T): T =
 };
 
 /** Everything in it is masked; what could hold a secret under any name is chosen by name. */
-export const snapshotDocument = ({ traffic, references: _, ...snapshot }: ClusterSnapshot): object => {
+export const snapshotDocument = ({ traffic, references: _references, ...snapshot }: ClusterSnapshot): object => {
   const { nodes, services, slices, routers, webhooks, clusterRoles, clusterRoleBindings } = withCertificates(snapshot);
   const rights = endpointRights(snapshot);
   const isKept = (router: RouterObject): boolean =>
