@@ -90,7 +90,7 @@ const repair: EventGroup = {
 
 const evacuation: EventGroup = {
   command: RECONCILER,
-  file: 'pkg/controllers/evacuation/controller.ts',
+  file: 'pkg/controllers/evacuation/report.ts',
   about: 'the ZoneEvacuation',
   rows: [
     row('Normal', 'EvacuationStarted', 'It was accepted, and slices are being written.', NOTHING),

@@ -79,11 +79,11 @@ export const zoneText = (zone: string): string => (zone === '' ? '(none)' : zone
 
 /** From zone to zone; every zone in both. */
 export const matrixTable = (matrix: Matrix, text: (amount: number) => string, missing: string): string => {
-  const sorted = Object.entries(matrix).sort(([a], [b]) => byText(a, b));
-  const own = sorted.map(([from, row]) => [from, new Map(Object.entries(row))] as const);
-  const zones = [...new Set(own.flatMap(([from, row]) => [from, ...row.keys()]))].sort(byText);
+  const own = new Map(Object.entries(matrix).map(([from, row]) => [from, new Map(Object.entries(row))]));
+  const zones = [...new Set([...own].flatMap(([from, row]) => [from, ...row.keys()]))].sort(byText);
   const cell = (amount?: number): string => (amount === undefined ? missing : text(amount));
-  const rows = own.map(([from, row]) => [zoneText(from), ...zones.map((to) => cell(row.get(to)))]);
+  const froms = zones.filter((zone) => own.has(zone));
+  const rows = froms.map((from) => [zoneText(from), ...zones.map((to) => cell(own.get(from)?.get(to)))]);
   return renderTable(['FROM \\ TO', ...zones.map(zoneText)], rows);
 };
 

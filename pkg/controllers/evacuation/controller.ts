@@ -1,63 +1,25 @@
 // Evacuates zones: decides whether a ZoneEvacuation can be done, has every Service looked at, says how far it is, and returns the zone.
-import { isDeepStrictEqual } from 'node:util';
 import { SWITCHED_OFF, isSwitchedOff, isSwitching, zoneOfNode, zonesOfNodes } from '../../apis/core.ts';
 import type { EndpointSlice, Node } from '../../apis/core.ts';
 import { COMMANDS } from '../../apis/names.ts';
 import { keptIn, nameOf, refOfKey } from '../../apis/values.ts';
-import { ZONE_EVACUATIONS, regardingOf } from '../../apis/resources.ts';
-import type { ZoneEvacuation, ZoneEvacuationCondition, ZoneEvacuationStatus } from '../../apis/zone-evacuation.ts';
+import { ZONE_EVACUATIONS } from '../../apis/resources.ts';
+import type { ZoneEvacuation } from '../../apis/zone-evacuation.ts';
 import type { RouterObject } from '../../diagnosis/routers/types.ts';
 import { type Refusal, byAge, concerns, expiryOf, isAccepted, isRunning } from '../../evacuation/accept.ts';
 import { type ZoneRequest, isMarked, markedSlices } from '../../evacuation/decide.ts';
 import { countOutcomes, outcomesOf, refusedStatus, returningStatus, runningStatus } from '../../evacuation/progress.ts';
 import type { OpenCache } from '../../kubernetes/caches.ts';
 import type { ControllerContext, ControllerSpec } from '../../kubernetes/manager.ts';
-import { ifFound } from '../../kubernetes/errors.ts';
-import { DONE, type EventInput, type Result, type Uses } from '../../kubernetes/types.ts';
+import { DONE, type Result } from '../../kubernetes/types.ts';
 import { changes, createChannel, objects } from '../../kubernetes/watches.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { SettingsCaches } from '../settings/caches.ts';
 import { whyNot } from './accept.ts';
 import { type Traffic, inOrder, readTraffic } from './order.ts';
+import { writeStatus } from './report.ts';
 import { createServices } from './services.ts';
 import { createReading } from './view.ts';
-
-type Phase = NonNullable<ZoneEvacuationStatus['phase']>;
-
-/** The event of each phase, and the condition whose message it has. */
-const EVENTS: Readonly<
-  Partial<Record<Phase, Pick<EventInput, 'type' | 'reason'> & { readonly of: ZoneEvacuationCondition['type'] }>>
-> = {
-  Refused: { type: 'Warning', reason: 'EvacuationRefused', of: 'Accepted' },
-  Moving: { type: 'Normal', reason: 'EvacuationStarted', of: 'Evacuated' },
-  Evacuated: { type: 'Normal', reason: 'ZoneEvacuated', of: 'Evacuated' },
-  Returned: { type: 'Normal', reason: 'ZoneReturned', of: 'Returned' },
-};
-
-/** Where it says something new, with an event where it enters another phase. @param one - as it was read. */
-const writeStatus = async (
-  one: ZoneEvacuation,
-  status: ZoneEvacuationStatus,
-  options: Uses<'client' | 'events' | 'logger', 'patch'>,
-  signal: AbortSignal,
-): Promise<void> => {
-  if (isDeepStrictEqual(one.status, status)) return;
-  // A merge keeps what is not named: fields that are gone are named.
-  const gone = Object.keys(one.status ?? {}).filter((key) => !(key in status));
-  const patch = { status: { ...Object.fromEntries(gone.map((key) => [key, null])), ...status } };
-  const ref = { name: nameOf(one) };
-  const write = options.client.patch(ZONE_EVACUATIONS, ref, 'merge', patch, { subresource: 'status' }, signal);
-  if ((await ifFound(write)) === undefined) return;
-  const { phase, conditions = [] } = status;
-  const event = phase === undefined || phase === one.status?.phase ? undefined : EVENTS[phase];
-  if (event === undefined) return;
-  const { zone } = one.spec;
-  const detail = conditions.find(({ type }) => type === event.of)?.message ?? '';
-  options.logger.info('phase of the zone evacuation changed', { evacuation: ref.name, zone, phase, detail });
-  const regarding = regardingOf(ZONE_EVACUATIONS, one);
-  const { type, reason } = event;
-  options.events.record({ regarding, type, reason, message: `zone ${zone}: ${detail}` });
-};
 
 /** Owners of slices may write any zone into a mark: beyond so many they are counted together. */
 const MOST_ZONES = 20;

@@ -179,11 +179,7 @@ const BROKEN = /^(?:NoBackendForZone|UnreadyForZone|PublishedNotReady|No(?:Ready
 /** No proxy routes it, clients choose by themselves, or API servers write its slices, on which no hint can stand. */
 const UNROUTED = /^(?:Headless|ExternalName|NotProxied|ApiServer)$/;
 
-/**
- * In the order in which to look. `Fails`: connections fail, or the Service requests routing by zone without effect; `Costs`: traffic crosses
- * that could stay; `NotSavable`: routing by zone cannot keep it (one endpoint, the API server, no cluster IP or past it);
- * `NotKnown`: who routes, or where clients are, or none of these takes the cluster IP; `Kept`: nothing crosses that could stay.
- */
+/** In the order in which to look; what each is stands in GROUP_TITLES of the report. */
 export const AUDIT_GROUPS = ['Fails', 'Costs', 'NotSavable', 'NotKnown', 'Kept'] as const;
 export type AuditGroup = (typeof AUDIT_GROUPS)[number];
 

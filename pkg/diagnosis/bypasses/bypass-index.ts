@@ -30,7 +30,6 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
-    references: snapshot.references,
     services,
     /** Of Emissary, where no Mapping names another. */
     resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',

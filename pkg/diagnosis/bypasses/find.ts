@@ -13,7 +13,7 @@ import { byMarks, ifKept, isUpstream, readsHints } from './settings.ts';
 import { OF_SUBSET, byWaypoint, ofRedirect, ofShoot, ofWaypoint, runsIn, splitText, zonesOfPods } from './gateways.ts';
 import { SENDS_NOTHING, byDaemonSet, byMeshes } from './meshes.ts';
 import type { Client } from './types.ts';
-import { type Runner, isExported, referrersOf, selects, watchersOf } from './watchers.ts';
+import { type Runner, isExported, selects, watchersOf } from './watchers.ts';
 
 // kubernetes/kubernetes#77018
 const UNCALLED =
@@ -306,7 +306,6 @@ export const bypassesOf = (service: Service, index: BypassIndex, endpoints = ANY
     ...known,
     ...suspected.filter(({ evidence }) => !shown.has(evidence.object)),
     ...(isDns ? [] : aliasesOf(service, index.members)),
-    ...referrersOf(service, index.references),
   ];
   return all.sort((a, b) => byText(a.client, b.client) || byText(a.evidence.object, b.evidence.object));
 };

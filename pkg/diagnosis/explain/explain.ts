@@ -118,7 +118,7 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
   return {
     through: 'clusterIP' as const,
     // What each flag means stands in Client and Found.
-    around: bypasses.map(({ client, evidence, possible, unsure, byHints, all, keeps, onNode, ...seen }) => ({
+    around: [...bypasses, ...facts.referrers].map(({ client, evidence, possible, unsure, byHints, all, keeps, onNode, ...seen }) => ({
       client,
       object: evidence.object,
       possible: possible || unsure === true,
@@ -196,7 +196,7 @@ export const explain = (snapshot: ClusterSnapshot, service: Service, options: Ex
     used: usedReport(facts),
     /** Only where its FlowPolicy was seen. */
     ...defined({ loop: facts.loop }),
-    bypasses: facts.bypasses,
+    bypasses: [...facts.bypasses, ...facts.referrers],
     /** By which constraint its Pods are spread over zones; empty where that could not be seen. */
     spread: spreadText(facts),
     causes: causes.map((each) => withFix(each, diagnosis)),

@@ -14,6 +14,7 @@ import { drainsSlices } from '../../upstream/proxy/hint-rule.ts';
 import { bypassesOf, connectsToPods } from '../bypasses/find.ts';
 import { AS_TCP } from '../bypasses/kinds.ts';
 import { callingOf } from '../bypasses/members.ts';
+import { referrersOf } from '../bypasses/watchers.ts';
 import { measuredPast } from '../measured.ts';
 import { type FinalHints, finalHints } from '../models/hints.ts';
 import { barrier, familiesOf, hasSelector, readyEndpoints, serviceKeyOfRef } from '../models/lookup.ts';
@@ -267,6 +268,8 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     /** Names of Nodes that have one of them. */
     hosts: new Set(endpoints.map(({ nodeName }) => nodeName)),
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,
+    /** Objects that name it, whose kinds are not known here: they change no verdict and no cause. */
+    referrers: referrersOf(service, snapshot.references) as typeof bypasses,
     /** Sidecars that see the endpoint which the data plane picked, for want of a setting. */
     blind: blind.flatMap((own) => (own.possible || !sockets ? [] : [{ ...own, sockets }])),
     /** What meters saw go past it. */

@@ -13,13 +13,9 @@ const SENDS_NOTHING =
 const SENT_TO = /^(?:(?:service|target|backend)?_?port(?:name|number)?|weight)$/i;
 /** Lists of what something listens on itself, whose items have names of their own. */
 const LISTENS = /(?:port|listener|entrypoint)s$/i;
-const ADDRESS = /(?:host|hostname|ur[li]|address|endpoint|target|upstream|server|backend|service)s?$/i;
-const HOST = /\b([a-z][a-z0-9-]{0,62})\.([a-z0-9-]{1,63})(?:\.svc\b|:\d)/g;
 
-/** Services that what stands under a key names by its form, as `namespace/name`. */
+/** Services that what stands under a key names by its form, as `namespace/name`; a name in DNS leads to the cluster IP. */
 const placesIn = (key: string, value: unknown, beside: string): string[] => {
-  if (typeof value === 'string')
-    return ADDRESS.test(key) ? [...value.matchAll(HOST)].map(([, name, namespace]) => `${namespace}/${name}`) : [];
   if (!isFields(value)) return [];
   const { apiVersion, group, kind, service, serviceName, name } = value;
   const isCore = /^(?:v1)?,(?:core)?,(?:Service)?$/.test([apiVersion, group, kind].join());

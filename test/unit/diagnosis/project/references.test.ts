@@ -12,17 +12,18 @@ const NAMES: readonly string[] = [
   'gateway.kgateway.dev GatewayExtension {extAuth: {grpcService: {backendRef: {name: web, port: 4444}}}}',
   'projectcontour.io ExtensionService {protocol: h2, services: [{name: web, port: 9443}]}',
   'traefik.io Middleware {errors: {status: ["500-599"], query: "/{status}.html", service: {name: web, port: 80}}}',
-  'enterprise.gloo.solo.io AuthConfig {configs: [{passThroughAuth: {grpc: {address: "web.shop.svc.cluster.local:9001"}}}]}',
-  'serving.kserve.io InferenceGraph {nodes: {root: {routerType: Sequence, steps: [{serviceUrl: "http://web.shop.svc/v1"}]}}}',
   'eventing.knative.dev Trigger {subscriber: {ref: {apiVersion: v1, kind: Service, name: web}}}',
   'split.smi-spec.io TrafficSplit {service: all, backends: [{service: web, weight: 90}, {service: new, weight: 10}]}',
-  'appmesh.k8s.aws VirtualNode {serviceDiscovery: {dns: {hostname: web.shop.svc.cluster.local}}}',
-  'getambassador.io AuthService {auth_service: "web.shop:3000", proto: http}',
-  'apisix.apache.org ApisixPluginConfig {plugins: [{name: proxy-mirror, config: {host: "http://web.shop.svc:80"}}]}',
   'elasti.truefoundry.com ElastiService {service: web, scaleTargetRef: {apiVersion: apps/v1, kind: deployments, name: web}}',
   'gateways.shop.example ApiRoute {backend: {serviceName: web, servicePort: 80}}',
 ];
 const SENDS_NOTHING: readonly string[] = [
+  // A name in DNS leads to the cluster IP.
+  'enterprise.gloo.solo.io AuthConfig {configs: [{passThroughAuth: {grpc: {address: "web.shop.svc.cluster.local:9001"}}}]}',
+  'serving.kserve.io InferenceGraph {nodes: {root: {routerType: Sequence, steps: [{serviceUrl: "http://web.shop.svc/v1"}]}}}',
+  'appmesh.k8s.aws VirtualNode {serviceDiscovery: {dns: {hostname: web.shop.svc.cluster.local}}}',
+  'getambassador.io AuthService {auth_service: "web.shop:3000", proto: http}',
+  'apisix.apache.org ApisixPluginConfig {plugins: [{name: proxy-mirror, config: {host: "http://web.shop.svc:80"}}]}',
   'cert-manager.io Certificate {dnsNames: [web.shop.svc], issuerRef: {kind: Issuer, name: web}}',
   'argoproj.io Application {source: {helm: {valuesObject: {service: {name: web, port: 80}}}}}',
   'helm.toolkit.fluxcd.io HelmRelease {values: {service: {name: web, port: 80}, host: web.shop.svc}}',
