@@ -115,10 +115,11 @@ const scopeOf = (facts: Facts, wanted: boolean) => {
   // A gateway in a zone without endpoints crosses from there (gardener/gardener#6997).
   const isServed = [...index.workerZones].every((zone) => facts.endpoints.some((own) => own.zone === zone));
   const unseen = clientZones.length === 1 ? [] : unseenWatchers(snapshot, service, index.bypasses.watchers);
+  const suspected = [...bypasses, ...facts.referrers];
   return {
     through: 'clusterIP' as const,
     // What each flag means stands in Client and Found.
-    around: [...bypasses, ...facts.referrers].map(({ client, evidence, possible, unsure, byHints, all, keeps, onNode, ...seen }) => ({
+    around: suspected.map(({ client, evidence, possible, unsure, byHints, all, keeps, onNode, ...seen }) => ({
       client,
       object: evidence.object,
       possible: possible || unsure === true,
