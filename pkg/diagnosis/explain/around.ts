@@ -29,9 +29,11 @@ export const wayPast = ({ bypasses }: Pick<Facts, 'bypasses'>) => {
 export const aroundCauses = ({ bypasses, callers }: Facts, wanted: boolean): Cause[] => {
   // Where its flags are not to be set there is nothing to do.
   const isOfServer = bypasses.every(({ client, setting }) => client === 'kube-apiserver' && setting !== '');
-  const way = wayOf(bypasses) ?? (isOfServer && !wanted && callers.length === 0 ? bypasses[0] : undefined);
+  const all = wayOf(bypasses) ?? (isOfServer && !wanted && callers.length === 0 ? bypasses[0] : undefined);
+  const way = all ?? bypasses.find((own) => own.firstContact && isStray(own));
   if (way === undefined || way.keeps || (way.asks !== undefined && !wanted)) return [];
   const { client, evidence, decides, setting } = way;
-  const goes = `All clients that are seen go through ${client} (${evidence.object}): ${decides}.`;
+  const go = all ? 'All clients that are seen go through' : 'After the first contact clients go on to';
+  const goes = `${go} ${client} (${evidence.object}): ${decides}.`;
   return [cause('used', 'ClusterIPNotUsed', goes, setting === '' ? undefined : `For ${client}: ${setting}.`)];
 };

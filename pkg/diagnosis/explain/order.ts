@@ -3,7 +3,7 @@ import { zoneOfNode } from '../../apis/core.ts';
 import { keptIn } from '../../apis/values.ts';
 import { isEnabled } from '../../upstream/index.ts';
 import { BY_SCRAPE } from '../bypasses/programs.ts';
-import { aroundCauses, wayPast } from './around.ts';
+import { aroundCauses, wayOf, wayPast } from './around.ts';
 import { OF_HINTS, TOO_OLD, isOnEveryNode, isTooOld, unlikeOf } from './ask.ts';
 import { entryOf, isCalledInside, isGateway, localEntryCauses, outsideCauses } from './entry.ts';
 import { type Facts, isAnsweredOnNodes } from './facts.ts';
@@ -153,8 +153,7 @@ const ORDER: readonly { say: Find; code?: CauseReason; stage?: Stage; when?: Whe
   // No setting gives clients of other zones anything while there is one endpoint, and no hint before Pods are spread.
   { say: spread, when: (facts) => !isHeld(facts) && (inOneZone(facts) || (isAlone(facts) && !isHop(facts))) },
   { say: spread, when: (facts) => !isHeld(facts) && isUnmet(facts) && !isLocal(facts) && !isHop(facts) },
-  { say: around, when: (facts) => wayPast(facts) ?? facts.bypasses.every(({ client }) => client === 'kube-apiserver') },
-  { say: asked, when: (facts) => isAskable(facts) && facts.bypasses.some(({ firstContact }) => firstContact) },
+  { say: around, when: (facts) => wayPast(facts) ?? !(wayOf(facts.bypasses) || isUnlike(facts)) },
   { say: outside, stage: 'effective' },
   { say: spread, when: isUnmet },
   { say: blindCauses },
