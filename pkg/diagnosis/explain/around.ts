@@ -25,13 +25,13 @@ export const wayPast = ({ bypasses }: Pick<Facts, 'bypasses'>) => {
   return way?.through || way?.asks !== undefined ? undefined : way;
 };
 
-/** What keeps to zones by itself needs nothing, and what the Service has to ask first nothing more. */
+/** What keeps to zones by itself needs nothing, what fails is a cause already, and what the Service has to ask first needs no more. */
 export const aroundCauses = ({ bypasses, callers }: Facts, wanted: boolean): Cause[] => {
   // Where its flags are not to be set there is nothing to do.
   const isOfServer = bypasses.every(({ client, setting }) => client === 'kube-apiserver' && setting !== '');
   const all = wayOf(bypasses) ?? (isOfServer && !wanted && callers.length === 0 ? bypasses[0] : undefined);
   const way = all ?? bypasses.find((own) => own.firstContact && isStray(own));
-  if (way === undefined || way.keeps || (way.asks !== undefined && !wanted)) return [];
+  if (way === undefined || way.keeps || way.fails || (way.asks !== undefined && !wanted)) return [];
   const { client, evidence, decides, setting } = way;
   const go = all ? 'All clients that are seen go through' : 'After the first contact clients go on to';
   const goes = `${go} ${client} (${evidence.object}): ${decides}.`;
