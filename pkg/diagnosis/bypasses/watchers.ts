@@ -89,6 +89,7 @@ export const maySelect = ({ spec: { selector = {} } = {} }: Service, { podLabels
   Object.keys(selector).some((key) => podLabels[key] !== undefined) &&
   Object.entries(selector).every(([key, value]) => (podLabels[key] ?? value) === value);
 
+const OF_GKE = 'kube-system/default-http-backend'; // It answers 404 to what no route takes: kubernetes/ingress-gce#385.
 /** For all Services: workloads that receive traffic of others, which of them are suspected, and who else may watch endpoints. */
 export const watcherIndex = (snapshot: ClusterSnapshot) => {
   const rights = endpointRights(snapshot);
@@ -102,7 +103,7 @@ export const watcherIndex = (snapshot: ClusterSnapshot) => {
     const isGateway = runner.images.length > 0 && runner.images.every((image) => GATEWAY.test(image));
     const routed = isGateway || runner.images.some((image) => BY_ROUTES.test(image));
     const proxy = runner.images.find((image) => PROXIES.test(image));
-    const door = entrances.find((each) => selects(each, runner));
+    const door = entrances.find((each) => keyOf(each) !== OF_GKE && selects(each, runner));
     const entrance = door ? `${door.spec?.type} Service ${keyOf(door)}` : proxy && `image ${proxy}`;
     // The rights of an administrator say nothing of endpoints.
     const suspected = !routed && entrance !== undefined && may && (proxy !== undefined || !may.everything);

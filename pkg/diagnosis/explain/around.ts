@@ -12,8 +12,7 @@ export const wayOf = <W extends Way>(around: readonly W[]): W | undefined => {
 };
 
 /** One that is there, and does not keep to zones. */
-export const isStray = ({ possible, unsure, byHints, keeps }: Way): boolean =>
-  !(possible || unsure || byHints || keeps);
+export const isStray = ({ possible, unsure, byHints, keeps }: Way) => !(possible || unsure || byHints || keeps);
 
 /** All clients that are seen keep to their zone by what they go through. */
 export const isKeptAround = ({ around }: { readonly around: readonly Way[] }): boolean =>

@@ -30,6 +30,11 @@ const pod: Extra = {
 };
 const entrance = (type: string): KubernetesObject =>
   service({ metadata: { name: 'edge', namespace: 'infra' }, spec: { type, selector: { app: 'edge' } } });
+const OF_GKE = { name: 'default-http-backend', namespace: 'kube-system' };
+const NOT_FOUND = [
+  { ...edge(), metadata: OF_GKE },
+  { ...entrance('NodePort'), metadata: OF_GKE },
+];
 const RBAC = 'rbac.authorization.k8s.io';
 const ofRbac = (kind: string, metadata: object, more: object): Extra => ({
   apiVersion: `${RBAC}/v1`,
@@ -177,6 +182,7 @@ describe('workloads that may go around the proxies', () => {
       ['clusterRoles'],
     ],
     ['nothing where nothing does', [edge()], { clusterRoles: unknown('x') }, []],
+    ['nothing where the 404 server of GKE alone does', NOT_FOUND, { clusterRoles: unknown('x') }, []],
     ...['traefik:v3.5', 'nginx-ic/nginx-plus-ingress:3.4.0', 'istio/proxyv2:1.27.1'].map(
       (image) =>
         [
