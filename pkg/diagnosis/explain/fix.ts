@@ -67,7 +67,7 @@ const labelNode: Fix = (facts) => {
         ([shown, own]) =>
           `# as their label ${shown} says: kubectl label node ${own.map(nameOf).sort().join(' ')} ${LABEL_ZONE}=${shown.replace(/^.*=/, '')}`,
       )
-    : [`# kubectl label node ${names.join(' ')} ${LABEL_ZONE}=<its zone>`];
+    : names.map((name) => `# kubectl label node ${name} ${LABEL_ZONE}=<its zone>`);
   return [
     ...(vain ? [TAKE_OFF, askingNote(facts)?.line ?? []].flat() : []),
     ...(unlabelled.length === nodes.length && !isKnown ? [LABEL_KUBELET] : label),

@@ -407,7 +407,7 @@ describe('a change is tried before it is offered', () => {
     [
       'all Nodes that have no zone, and what has to follow',
       'NodeWithoutZone',
-      /^# kubectl label node x y topology\.kubernetes\.io\/zone=<its zone>\n# then restart kube-proxy/,
+      /^(?:# kubectl label node [xy] topology\.kubernetes\.io\/zone=<its zone>\n){2}# then restart kube-proxy/,
       '1.34',
       byCpu,
       slicesIn(false, 'a', 'b'),
