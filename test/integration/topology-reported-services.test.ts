@@ -1323,7 +1323,7 @@ const ROWS: readonly ReportedRow[] = [
     'NotWanted',
     'LoadBalancerTraffic',
     /^✗ nothing may enter in c; traffic from outside/,
-    /Nodes of c are younger than the Service: .* → Change the Service \(an annotation will do\)/,
+    /Nodes of c are younger than the Service: .* → Change the Service \(an annotation will do\).* keeps the subnets that it was made with: make the Service anew/,
   ],
   [
     'https://github.com/rancher/rancher/issues/22416',

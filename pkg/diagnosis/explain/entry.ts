@@ -222,8 +222,8 @@ export const isGateway = ({ service, callers, index: { bypasses } }: Facts): boo
 const KEPT = 'Nothing to do: it crosses no zone from that Node on. What asks for zones counts for clients inside.';
 const ANY_ZONE = 'zone, until the Service asks for zones and the data plane follows';
 const NARROW = 'Pods of that zone take all that enters: without what asks for zones all Pods of the Service share it. ';
-const TO_TAKE =
-  'Change the Service (an annotation will do): its controller then takes zones that were added, of which until then it takes the Nodes alone.';
+const TO_TAKE = // kubernetes/cloud-provider-aws#569; #206 and aws_loadbalancer.go there, of an NLB
+  'Change the Service (an annotation will do): its controller then takes zones that were added, of which until then it takes the Nodes alone. An NLB of the cloud provider (type `nlb`, without the AWS Load Balancer Controller) keeps the subnets that it was made with: make the Service anew.';
 const BOTH = 'gets Pods of that Node or none: before kube-proxy 1.24 internalTrafficPolicy Local counts for it too';
 const BOTH_REMEDY = 'Update kube-proxy to 1.24 or newer, where the policy counts for clients inside alone.';
 
