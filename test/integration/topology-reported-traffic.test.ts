@@ -2213,7 +2213,8 @@ const AROUND: readonly (readonly [thread: string, reported: Reported, line: RegE
   [
     'https://github.com/dapr/dapr/issues/3794',
     {
-      extra: inbound({ clusterIP: 'None' }).map((each) => ({
+      // With ports of its own.
+      extra: inbound({ clusterIP: 'None', ports: [{ port: 50_002 }] }).map((each) => ({
         ...each,
         metadata: { ...each.metadata, name: 'web-dapr' },
       })),

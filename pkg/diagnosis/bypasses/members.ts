@@ -197,7 +197,8 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   const callerOf = (each: Service) => callers.get(keyOf(each))?.find(({ runner }) => !own.includes(runner));
   // One that has none of its ports, or that members of a ring find one another by, is for peers.
   const sharesPort = ({ spec }: Service) => spec?.ports?.some((each) => ports.has(each.targetPort ?? each.port));
-  const isUsed = (each: Service) => sharesPort(each) !== false || callerOf(each) !== undefined;
+  const isUsed = (each: Service) =>
+    sharesPort(each) !== false || callerOf(each) !== undefined || /-dapr$/.test(nameOf(each));
   const isForClients = (each: Service) => isUsed(each) && !/gossip|memberlist/.test(nameOf(each));
   const twins = others.filter((each) => RING.test(nameOf(service)) || isForClients(each));
   const twin = twins.find(callerOf) ?? twins[0];

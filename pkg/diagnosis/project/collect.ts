@@ -97,10 +97,8 @@ export const createCollector = () => {
       const name = requiredTextAt(object, 'kind');
       const group = groupOf(fieldAt(object, 'apiVersion', asText) ?? '');
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-      if (kind === undefined || kind.groups?.includes(group) === false) {
-        references.push(...referencesOf(object, group));
-        return;
-      }
+      if (kind === undefined || kind.groups?.includes(group) === false)
+        return void references.push(...referencesOf(object, group));
       const metadata = metadataOf(object, kind.scoped !== true);
       if (name === 'ConfigMap')
         configs.set(`${metadata.namespace ?? ''}/${metadata.name}`, namesInConfig(object, metadata.name));
