@@ -198,7 +198,7 @@ const byTwins = (service: Service, { headless, near, callers, names, leading, se
   // One that has none of its ports, or that members of a ring find one another by, is for peers.
   const sharesPort = ({ spec }: Service) => spec?.ports?.some((each) => ports.has(each.targetPort ?? each.port));
   const isUsed = (each: Service) =>
-    sharesPort(each) !== false || callerOf(each) !== undefined || /-dapr$/.test(nameOf(each));
+    sharesPort(each) !== false || callerOf(each) !== undefined || nameOf(each).endsWith('-dapr');
   const isForClients = (each: Service) => isUsed(each) && !/gossip|memberlist/.test(nameOf(each));
   const twins = others.filter((each) => RING.test(nameOf(service)) || isForClients(each));
   const twin = twins.find(callerOf) ?? twins[0];
