@@ -280,6 +280,14 @@ const ROWS: readonly ReportedRow[] = [
     /helm upgrade cilium oci:\/\/public\.ecr\.aws\/eks\/cilium\/cilium -n kube-system --version 1\.17\.6-0 /,
   ],
   [
+    'https://github.com/cilium/cilium/blob/main/install/kubernetes/cilium/values.yaml',
+    { spec: CLOSE, plane: [daemonSet('cilium', 'registry.shop:5000/cilium/cilium:v1.17.6@sha256:9f', 'cilium-agent')] },
+    'Ineffective',
+    'CiliumServiceTopologyOff',
+    /^✗ ineffective: 33 %/,
+    /helm upgrade cilium <its chart> -n kube-system --version 1\.17\.6 /,
+  ],
+  [
     'https://github.com/cilium/cilium/issues/47960',
     {
       version: '1.34.1',

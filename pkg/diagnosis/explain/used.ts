@@ -163,7 +163,7 @@ export const switchCiliumTopologyOn: Fix = (facts) => {
   const image = agent?.containers[0]?.image ?? 'cilium/';
   const others = image.startsWith('public.ecr.aws/eks/') ? 'oci://public.ecr.aws/eks/cilium/cilium' : '<its chart>';
   const chart = /^(?:(?:quay|docker)\.io\/)?cilium\//.test(image) ? 'cilium/cilium' : others;
-  const [, release = version] = /:v?([\w.-]+)/.exec(image) ?? [];
+  const [, release = version] = /:v?([\w.-]+)$/.exec(image.replace(/@.*/, '')) ?? [];
   const upgrade = `# helm upgrade cilium ${chart} -n kube-system --version ${release} --reuse-values --set loadBalancer.serviceTopology=true`;
   const lines = [upgrade, ...CILIUM_TOPOLOGY_ON].map((line) => line.replaceAll('kube-system', at));
   if (agent?.release === undefined || agent.release === 'cilium') return agent?.release ? lines.slice(0, 2) : lines;
