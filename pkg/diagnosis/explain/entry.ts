@@ -70,8 +70,8 @@ export const entryOf = (facts: Facts) => {
       (type === 'LoadBalancer' || ports.length > 0) &&
       (kind.announced === undefined || kind.leavesOut !== undefined) &&
       !index.bypasses.containers.some(({ args }) => flagValue(args, 'ignore-exclude-lb') === 'true');
-    const marked = nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined);
-    const open = nodes.filter((node) => !marked.includes(node) && (runners.length === 0 || running.has(nameOf(node))));
+    const marked = new Set(nodes.filter((node) => heeds && node.metadata?.labels?.[EXCLUDED] !== undefined));
+    const open = nodes.filter((node) => !marked.has(node) && (runners.length === 0 || running.has(nameOf(node))));
     const takers = open.filter((node) => deciders.every((own) => own.some((each) => selectsNode(each, node))));
     const choosers = listed(deciders.flat().flatMap((own) => ('name' in own ? `${own.kind} ${own.name}` : [])));
     const isHost = (node: Node): boolean => hosts.has(nameOf(node));
@@ -95,7 +95,7 @@ export const entryOf = (facts: Facts) => {
     const by = isLocal || isClosed ? policyText(facts) : 'before MetalLB 0.11, whatever the policy';
     const enters = isLocal || isClosed || isStranded ? `${kind.enters}${local} (${by})` : kind.enters;
     /** With the ready Nodes through which it may enter, the load balancers that use its node ports, and whether there are none, or under the policy Local all its endpoints are on others. */
-    const isMarked = isClosed && marked.length === nodes.length;
+    const isMarked = isClosed && marked.size === nodes.length;
     const remedy = kind.remedy.replace('{open}', wide ? `; ${wide.name} has none` : '');
     const found = { ...kind, policy, enters, takers, isMarked, failure, isStranded: isStranded || isClosed };
     return { ...found, chosenBy: choosers && ` (${choosers})`, remedy, doors: ports.length, ...(isBlind && { blind }) };
