@@ -30,6 +30,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
   return {
     byService: Map.groupBy(ways, ({ service }) => service),
     entries,
+    references: Map.groupBy(snapshot.references ?? [], ({ service }) => service),
     services,
     /** Of Emissary, where no Mapping names another. */
     resolver: entries.find(({ kind }) => kind === 'Module')?.settings['resolver'] ?? '',
@@ -38,7 +39,7 @@ export const bypassIndex = (snapshot: ClusterSnapshot) => {
     direct: entries.filter(({ settings }) => settings['direct'] !== undefined),
     rules: entries.filter(({ settings }) => settings['locality'] !== undefined),
     sidecars: entries.filter(({ settings }) => settings['knows'] !== undefined),
-    /** Of routes that sidecars follow, whoever they are of. */
+    /** Services that a VirtualService sends to from sidecars, of whatever namespace. */
     meshed: new Set(entries.flatMap(({ settings: { sidecars = '' } }) => sidecars.split(','))),
     meshes: Map.groupBy(itemsOf(snapshot.pods), ({ mesh }) => mesh),
     pods,

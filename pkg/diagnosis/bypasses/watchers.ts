@@ -194,7 +194,7 @@ export const watchersOf = (service: Service, index: WatcherIndex, callers: reado
   });
 };
 
-/** Suspicions, one for each kind, but for what made the Service: its owner, or whose name a label of its group has. */
+/** Of what names the Service: suspicions, one for each kind, but for what made it: its owner, or whose name a label of its group has. */
 export const referrersOf = (service: Service, references: ClusterSnapshot['references'] = []) => {
   const { labels = {}, ownerReferences = [] } = service.metadata ?? {};
   const isMaker = (own: (typeof references)[number]): boolean =>
@@ -202,7 +202,7 @@ export const referrersOf = (service: Service, references: ClusterSnapshot['refer
     Object.entries(labels).some(
       ([label, name]) => name === own.name && `.${own.group}/`.endsWith(`.${/^.+\//.exec(label)?.[0]}`),
     );
-  const found = references.filter((own) => own.service === keyOf(service) && !isMaker(own));
+  const found = references.filter((own) => !isMaker(own));
   return [...new Map(found.map((own) => [`${own.kind}.${own.group}`, own])).values()].map((own) => ({
     client: own.group,
     evidence: { object: objectTitle(own), field: 'spec', value: keyOf(service) },

@@ -269,7 +269,7 @@ export const factsOf = (snapshot: ClusterSnapshot, given: Service, stated: Expla
     hosts: new Set(endpoints.map(({ nodeName }) => nodeName)),
     bypasses: past?.settled === true ? bypasses.filter((each) => !connectsToPods(each)) : bypasses,
     /** Objects that name it, whose kinds are not known here: they change no verdict and no cause. */
-    referrers: referrersOf(service, snapshot.references) as typeof bypasses,
+    referrers: referrersOf(service, index.bypasses.references.get(serviceKeyOfRef(ref))) as typeof bypasses,
     /** Sidecars that see the endpoint which the data plane picked, for want of a setting. */
     blind: blind.flatMap((own) => (own.possible || !sockets ? [] : [{ ...own, sockets }])),
     /** What meters saw go past it. */

@@ -44,7 +44,8 @@ const namedBy = (text: string, metadata: object = {}) => {
   const { references = [], ingresses } = snapshotOf(web, object);
   expect(ingresses).to.deep.equal({ kind: 'known', items: [] });
   for (const own of references) expect(own).to.have.all.keys('group', 'kind', 'namespace', 'name', 'service');
-  return referrersOf(web, references).map(({ client, evidence }) => `${client} ${evidence.object}`);
+  const own = references.filter(({ service: name }) => name === 'shop/web');
+  return referrersOf(web, own).map(({ client, evidence }) => `${client} ${evidence.object}`);
 };
 
 describe('diagnosis: objects of unknown kinds that name a Service', () => {
