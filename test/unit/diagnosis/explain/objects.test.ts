@@ -80,7 +80,7 @@ describe('explain: the Service of the API server', () => {
     expect(first?.remedy).to.match(/masterleases/);
   });
 
-  it('names no flag of API servers that nobody can set, as on AKS', () => {
+  it('leaves --goaway-chance out where nobody can set it, as on AKS', () => {
     const managed = node({ metadata: { name: 'm', labels: { 'kubernetes.azure.com/cluster': 'c' } } });
     const flags = [[], [managed]].map((more) => {
       const { own, snapshot } = apiServer(['a'], undefined, ...more);
